@@ -651,6 +651,17 @@ static CompNode *own(edf_node *a, edf_node *b) {
   return edf_name(y, "y");
 }
 
+/* A node of an op of one's own has its formulas. */
+static void a_formula_of_an_op_runs(void) {
+  static const edf_op op = { "Mine", NULL, cube_forward, cube_backward, "y x", "y@ = x@^3",
+                             "x.grad@ += 3 y.grad@ x@^2" };
+  declare("x[b,3]");
+  edf_node *in[1] = { edf_find("x") };
+  CompNode *y = edf_node_at(&op, "hw1.c", 7, 1, in, NULL, 0);
+  CHECK(y->line == 7 && !strcmp(y->op, "Mine"), "%s:%d", y->file, y->line);
+  evaluate("an op", Mean(y));
+}
+
 static void a_formula_of_a_users_node_runs(void) {
   declare("x[b,3]");
   CompNode *y = own(edf_find("x"), NULL);
@@ -744,48 +755,8 @@ static void own_nodes_are_comments(void) {
   STOPS(edf_equations("%s", text), "y");
 }
 
-/* ---- A node of the user's own op, by edf_node_at */
-
-static void scaled_forward(CompNode *y) {
-  edf_real c = *(const edf_real *)y->state;
-  for (size_t i = 0; i < y->size; i++) y->value[i] = c * y->in[0]->value[i] * y->in[1]->value[i];
-}
-static void scaled_backward(CompNode *y) {
-  edf_real c = *(const edf_real *)y->state;
-  edf_node *a = y->in[0], *b = y->in[1];
-  for (size_t i = 0; i < y->size; i++) {
-    edf_addgrad(a, i, c * y->grad[i] * b->value[i]);
-    edf_addgrad(b, i, c * y->grad[i] * a->value[i]);
-  }
-}
-static const edf_op scaled_op = { "Scaled", NULL, scaled_forward, scaled_backward, "y a b",
-  "y@ = # a@ b@", "a.grad@ += y.grad@ # b@\nb.grad@ += y.grad@ # a@" };
-static CompNode *scaled(edf_node *a, edf_node *b, edf_real c) {
-  edf_node *in[2] = { a, b };
-  return edf_node_at(&scaled_op, "hw1.c", 7, 2, in, &c, sizeof c);
-}
-
-/* It prints its formulas, is checked and is stepped through as a built-in node. The state is a
-   copy. */
-static void a_node_of_an_op_is_like_a_built_in_one(void) {
-  edf_node *a = edf_parameter("a[2,3]"), *b = edf_parameter("b[2,3]");
-  edf_init_uniform(a, 1, 2);
-  edf_init_uniform(b, 1, 2);
-  CompNode *y = scaled(a, b, 2), *loss = Sum(y);
-  edf_forward();
-  CLOSE(y->value[4], 2 * a->value[4] * b->value[4], 1e-12, 1e-6);
-  CLOSE(edf_gradcheck(loss), 0, 1e-6, 0);
-  CHECK(edf_step_forward() == y && edf_step_forward() == loss && !edf_step_forward(), "steps");
-  capture_begin();
-  edf_print_node(stdout, y);
-  capture_end();
-  WORDS(captured, "Scaled0[i,j] = 2 a[i,j] b[i,j]   Scaled [2, 3]   hw1.c:7|"
-                  "for i,j: b.grad[i,j] += Scaled0.grad[i,j] 2 a[i,j]");
-  edf_clear();
-}
-
 int main(void) {
-  RUN(a_node_of_an_op_is_like_a_built_in_one);
+  RUN(a_formula_of_an_op_runs);
   RUN(what_is_printed_is_what_runs);
   RUN(a_formula_of_a_users_node_runs);
   RUN(printed_equations_give_the_same_bits);
