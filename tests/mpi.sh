@@ -36,11 +36,8 @@ build() {                                      # build NAME COMPILER FLAGS SOURC
   echo "not ok build-$1"
   exit 1
 }
-sed 's/weight = (edf_real)my.rows .*my.batch/weight = 1 \/ (edf_real)my.ranks/' \
-  examples/mpi_mnist.c > "$dir/unweighted.c"   # equal weights for unequal parts are wrong
 build float mpicc '' examples/mpi_mnist.c
 build double mpicc -DEDF_REAL=double examples/mpi_mnist.c
-build unweighted mpicc -Wno-unused "$dir/unweighted.c"
 build plain $cc '' tests/mpi/plain.c
 build plain-double $cc -DEDF_REAL=double tests/mpi/plain.c
 cd "$dir" || exit 1
@@ -68,10 +65,6 @@ same 0 float 1 6 64
 same 5e-6 float 2 12 64
 same 5e-6 float 4 2 3
 same 1e-14 double 4 12 64
-found=$(distance unweighted 4 12 64)
-if [ "${found%% *}" ] && echo "$found" | awk '{ exit !($1 > 1e-3) }'; then pass unweighted
-else fail unweighted "the comparison sees no difference: $found"; fi
-
 # ---- A rank that stops: it says why, and the file is as it was
 
 stops() {                                      # stops NAME MESSAGE COMMAND

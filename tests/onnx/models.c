@@ -59,19 +59,6 @@ static void gpt(void) {
   }
   export_model("GPT", x, SYMBOLS, Affine(edf_affine_params(D, SYMBOLS), h));
 }
-static void layers(void) {
-  Input *x = edf_input("x[b,12,12,3]");
-  ConvParams Phi = edf_conv_params(3, 3, 4);
-  BatchNormParams norm = edf_batch_norm_params(4);
-  Phi.stride = 2;
-  Phi.padding = 1;
-  for (int c = 0; c < 4; c++) {
-    norm.mean->value[c] = edf_uniform(-1, 1);
-    norm.variance->value[c] = edf_uniform(1, 2);
-  }
-  CompNode *h = edf_leaky_relu(BatchNorm(norm, Conv(Phi, x)), (edf_real)0.1);
-  export_model("layers", x, 0, Sum(AvgPool(h, 2, 2)));
-}
 static void losses(void) {
   Input *x = edf_input("x[b,5]"), *y = edf_input("y[b]");
   edf_real labels[] = { 4, 0, 1, 2, 3 };
@@ -92,7 +79,6 @@ int main(void) {
   lenet();
   lstm();
   gpt();
-  layers();
   losses();
   return 0;
 }
