@@ -18,12 +18,12 @@
 static void at_1(void) {
   SLIDE("x[5] y[5]", "z = x[I] y[I]")
   IN1(x, 5); IN1(y, 5); OUT0(z);
-  FOR(i, 5) *z += x[i] * y[i];
+  *z = dot(x, y, 5);
 }
 static void at_2(void) {
   SLIDE("W[3,5] x[5]", "y[i] = W[i,J] x[J]")
   IN2(W, 3, 5); IN1(x, 5); OUT1(y, 3);
-  FOR(i, 3) FOR(j, 5) y[i] += W[i][j] * x[j];
+  FOR(i, 3) y[i] = dot(W[i], x, 5);
 }
 static void at_3(void) {
   SLIDE("W[3,5] x[3]", "y[j] = W[I,j] x[I]")
@@ -41,7 +41,7 @@ static void at_5(void) {
         "for h,i,j,k: Y[h,i,j] += A[h,i,k] B[h,j,k]\n\n"
         "Y[h,i,j] += A[h,i,k] * B[h,j,k]")
   IN3(A, 2, 3, 4); IN3(B, 2, 5, 4); OUT3(Y, 2, 3, 5);
-  FOR(h, 2) FOR(i, 3) FOR(j, 5) FOR(k, 4) Y[h][i][j] += A[h][i][k] * B[h][j][k];
+  FOR(h, 2) FOR(i, 3) FOR(j, 5) Y[h][i][j] = dot(A[h][i], B[h][j], 4);
 }
 static void at_6(void) {
   SLIDE("W[4,3,3] z[3]",
@@ -49,7 +49,7 @@ static void at_6(void) {
         "x[t+1,i] = W[t,i,J] x[t,J]")
   IN3(W, 4, 3, 3); IN1(z, 3); OUT2(x, 5, 3);
   FOR(i, 3) x[0][i] = z[i];
-  FOR(t, 4) FOR(i, 3) FOR(j, 3) x[t + 1][i] += W[t][i][j] * x[t][j];
+  FOR(t, 4) FOR(i, 3) x[t + 1][i] = dot(W[t][i], x[t], 3);
 }
 static void at_7(void) {
   SLIDE("x[5] y[4]", "z[i,j] = x[i] y[j]")
@@ -75,10 +75,7 @@ static void at_9(void) {
         "s[b,i] += W[i,j] x[b,j]\n"
         "y[b,i] = sigmoid(s[b,i])")
   IN2(W, 4, 5); IN2(x, 3, 5); OUT2(y, 3, 4);
-  FOR(b, 3) FOR(i, 4) {
-    FOR(j, 5) y[b][i] += W[i][j] * x[b][j];
-    y[b][i] = plain_sig(y[b][i]);
-  }
+  FOR(b, 3) FOR(i, 4) y[b][i] = plain_sig(dot(W[i], x[b], 5));
 }
 
 /* ---- MLP, softmax, loss */
@@ -87,19 +84,15 @@ static void at_10(void) {
         "h[b,j]  = sig( W0[j,I] x[b,I] - C0[j] ) | j<4\n\n"
         "h[b,j]  = σ( W0[j,I] x[b,I] − C0[j] ) | j<4")
   IN2(W0, 4, 5); IN2(x, 3, 5); IN1(C0, 4); OUT2(h, 3, 4);
-  FOR(b, 3) FOR(j, 4)
-    SIG_SUM(h[b][j], -C0[j], FOR(i, 5), W0[j][i] * x[b][i])
+  FOR(b, 3) FOR(j, 4) h[b][j] = plain_sig(dot(W0[j], x[b], 5) - C0[j]);
 }
 static void at_11(void) {
   SLIDE("h[b,5]",
         "s[b,k]  = W1[k,J] h[b,J] - C1[k] | k<4\n"
         "s'[b,k]  = sig( W1[k,J] h[b,J] - C1[k] )")
   IN2(W1, 4, 5); IN2(h, 3, 5); IN1(C1, 4); OUT2(s, 3, 4); OUT2(s_, 3, 4);
-  FOR(b, 3) FOR(k, 4) {
-    s[b][k] = -C1[k];
-    FOR(j, 5) s[b][k] += W1[k][j] * h[b][j];
-    s_[b][k] = plain_sig(s[b][k]);
-  }
+  FOR(b, 3) FOR(k, 4) s[b][k] = dot(W1[k], h[b], 5) - C1[k];
+  FOR(b, 3) FOR(k, 4) s_[b][k] = plain_sig(s[b][k]);
 }
 static void at_12(void) {
   SLIDE("s[b,5]", "P[b,k]  = softmax_k s[b,k]")
@@ -148,10 +141,7 @@ static void at_15(void) {
 static void at_16(void) {
   SLIDE("x[5]", "s[k] = W[k,J] x[J] + b[k] | k<4")
   IN2(W, 4, 5); IN1(x, 5); IN1(b, 4); OUT1(s, 4);
-  FOR(k, 4) {
-    s[k] = b[k];
-    FOR(j, 5) s[k] += W[k][j] * x[j];
-  }
+  FOR(k, 4) s[k] = dot(W[k], x, 5) + b[k];
 }
 static void at_17(void) {
   SLIDE("s[b,5]",
@@ -185,7 +175,7 @@ static void at_18(void) {
         "sg[b,j] += p[b,j] (pg[b,j] + e[b])")
   IN2(p, 3, 5); IN2(pg, 3, 5); OUT1(e, 3); OUT2(sg, 3, 5);
   FOR(b, 3) {
-    FOR(j, 5) e[b] -= p[b][j] * pg[b][j];
+    e[b] = -dot(p[b], pg[b], 5);
     FOR(j, 5) sg[b][j] = p[b][j] * (pg[b][j] + e[b]);
   }
 }
@@ -204,8 +194,7 @@ static void at_20(void) {
         "L = (Phi[J] x[J] - y)^2\n"
         "M = sum_l (y - yhat[l])^2")
   IN1(Phi, 4); IN1(x, 4); IN0(y); IN1(yhat, 3); OUT0(L); OUT0(M);
-  FOR(j, 4) *L += Phi[j] * x[j];
-  *L = (*L - y) * (*L - y);
+  *L = pow(dot(Phi, x, 4) - y, 2);
   FOR(l, 3) *M += (y - yhat[l]) * (y - yhat[l]);
 }
 static void at_20_robust(void) {
@@ -371,11 +360,8 @@ static void at_44(void) {
         "u[i] = sig(W[i,J] h[J] - B[i]) | i<4\n"
         "h'[i] = h[i] + u[i]")
   IN1(h, 4); IN2(W, 4, 4); IN1(B, 4); OUT1(u, 4); OUT1(h_, 4);
-  FOR(i, 4) {
-    double s = -B[i];
-    FOR(j, 4) s += W[i][j] * h[j];
-    h_[i] = h[i] + (u[i] = plain_sig(s));
-  }
+  FOR(i, 4) u[i] = plain_sig(dot(W[i], h, 4) - B[i]);
+  FOR(i, 4) h_[i] = h[i] + u[i];
 }
 static void at_45(void) {
   SLIDE("L[b,3,3,2]",
@@ -400,12 +386,9 @@ static void at_45(void) {
 static void at_46(void) {
   SLIDE("x[b,4,2]", "h[b,t,j] = sig( Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - B[j] ) | j<3")
   IN3(x, 3, 4, 2); IN2(Whh, 3, 3); IN2(Wxh, 3, 2); IN1(B, 3); OUT3(h, 3, 4, 3);
-  FOR(b, 3) FOR(t, 4) FOR(j, 3) {
-    double s = -B[j];
-    FOR(i, 3) if (t) s += Whh[j][i] * h[b][t - 1][i];
-    FOR(k, 2) s += Wxh[j][k] * x[b][t][k];
-    h[b][t][j] = plain_sig(s);
-  }
+  FOR(b, 3) FOR(t, 4) FOR(j, 3)
+    h[b][t][j] = plain_sig((t ? dot(Whh[j], h[b][t - 1], 3) : 0) + dot(Wxh[j], x[b][t], 2)
+                           - B[j]);
 }
 static void at_49(void) {
   SLIDE("x[b,4,2]",
@@ -420,17 +403,12 @@ static void at_49(void) {
     double h1[3], g2[3], old[3];
     FOR(j, 3) old[j] = t ? h[b][t - 1][j] : 0;
     FOR(j, 3) {
-      double s1 = -B1[j], s2 = -B2[j];
-      FOR(i, 3) { s1 += W1h[j][i] * old[i]; s2 += W2h[j][i] * old[i]; }
-      FOR(k, 2) { s1 += W1x[j][k] * x[b][t][k]; s2 += W2x[j][k] * x[b][t][k]; }
-      h1[j] = plain_sig(s1) * old[j];
-      g2[j] = plain_sig(s2);
+      h1[j] = plain_sig(dot(W1h[j], old, 3) + dot(W1x[j], x[b][t], 2) - B1[j]) * old[j];
+      g2[j] = plain_sig(dot(W2h[j], old, 3) + dot(W2x[j], x[b][t], 2) - B2[j]);
     }
     FOR(j, 3) {
-      double s = -BR[j];
-      FOR(i, 3) s += WRh[j][i] * h1[i];
-      FOR(k, 2) s += WRx[j][k] * x[b][t][k];
-      h[b][t][j] = (1 - g2[j]) * old[j] + g2[j] * tanh(s);
+      double r = tanh(dot(WRh[j], h1, 3) + dot(WRx[j], x[b][t], 2) - BR[j]);
+      h[b][t][j] = (1 - g2[j]) * old[j] + g2[j] * r;
     }
   }
 }
@@ -446,16 +424,11 @@ static void at_51(void) {
   IN3(x, 3, 4, 2); IN2(Wf, 3, 5); IN2(Wi, 3, 5); IN2(Wo, 3, 5); IN2(Wc, 3, 5);
   IN1(bf, 3); IN1(bi, 3); IN1(bo, 3); IN1(bc, 3); OUT3(c, 3, 4, 3); OUT3(h, 3, 4, 3);
   FOR(b, 3) FOR(t, 4) FOR(j, 3) {
-    double f = bf[j], i = bi[j], o = bo[j], r = bc[j];
-    FOR(k, 5) {
-      double v = k < 2 ? x[b][t][k] : t ? h[b][t - 1][k - 2] : 0;
-      f += Wf[j][k] * v;
-      i += Wi[j][k] * v;
-      o += Wo[j][k] * v;
-      r += Wc[j][k] * v;
-    }
-    c[b][t][j] = plain_sig(f) * (t ? c[b][t - 1][j] : 0) + plain_sig(i) * tanh(r);
-    h[b][t][j] = plain_sig(o) * tanh(c[b][t][j]);
+    double v[5];
+    FOR(k, 5) v[k] = k < 2 ? x[b][t][k] : t ? h[b][t - 1][k - 2] : 0;
+    double f = plain_sig(dot(Wf[j], v, 5) + bf[j]), i = plain_sig(dot(Wi[j], v, 5) + bi[j]);
+    c[b][t][j] = f * (t ? c[b][t - 1][j] : 0) + i * tanh(dot(Wc[j], v, 5) + bc[j]);
+    h[b][t][j] = plain_sig(dot(Wo[j], v, 5) + bo[j]) * tanh(c[b][t][j]);
   }
 }
 static void at_52(void) {
@@ -464,12 +437,9 @@ static void at_52(void) {
         "P[b,t,w] = softmax_w e[w,I] h[b,t-1,I] | t<4")
   IN2(k, 3, 4); IN2(e, 6, 3); IN2(V, 3, 3); IN2(W, 3, 3); OUT3(h, 3, 4, 3); OUT3(P, 3, 4, 6);
   FOR(b, 3) FOR(t, 4) {
-    FOR(j, 3) {
-      double s = 0;
-      FOR(i, 3) s += (t ? V[j][i] * h[b][t - 1][i] : 0) + W[j][i] * e[(int)k[b][t]][i];
-      h[b][t][j] = tanh(s);
-    }
-    FOR(w, 6) FOR(i, 3) P[b][t][w] += t ? e[w][i] * h[b][t - 1][i] : 0;
+    FOR(j, 3)
+      h[b][t][j] = tanh((t ? dot(V[j], h[b][t - 1], 3) : 0) + dot(W[j], e[(int)k[b][t]], 3));
+    FOR(w, 6) P[b][t][w] = t ? dot(e[w], h[b][t - 1], 3) : 0;
     plain_softmax(P[b][t], 6, 1);
   }
 }
@@ -478,12 +448,9 @@ static void at_53(void) {
         "h[-1,t,j] = x[t,j]\n"
         "h[l,t,j] = sig( W[l,j,I] h[l-1,t,I] + V[l,j,I] h[l,t-1,I] - B[l,j] ) | l<2")
   IN2(x, 4, 3); IN3(W, 2, 3, 3); IN3(V, 2, 3, 3); IN2(B, 2, 3); OUT3(h, 2, 4, 3);
-  FOR(l, 2) FOR(t, 4) FOR(j, 3) {
-    double s = -B[l][j];
-    FOR(i, 3) s += W[l][j][i] * (l ? h[l - 1][t][i] : x[t][i]);
-    FOR(i, 3) s += t ? V[l][j][i] * h[l][t - 1][i] : 0;
-    h[l][t][j] = plain_sig(s);
-  }
+  FOR(l, 2) FOR(t, 4) FOR(j, 3)
+    h[l][t][j] = plain_sig(dot(W[l][j], l ? h[l - 1][t] : x[t], 3)
+                           + (t ? dot(V[l][j], h[l][t - 1], 3) : 0) - B[l][j]);
 }
 static void at_53_residual(void) {
   SLIDE("x[4,3]",
@@ -492,10 +459,9 @@ static void at_53_residual(void) {
         " | l<2")
   IN2(x, 4, 3); IN3(W, 2, 3, 3); IN3(V, 2, 3, 3); IN2(B, 2, 3); OUT3(h, 2, 4, 3);
   FOR(l, 2) FOR(t, 4) FOR(j, 3) {
-    double s = -B[l][j];
-    FOR(i, 3) s += W[l][j][i] * (l ? h[l - 1][t][i] : x[t][i]);
-    FOR(i, 3) s += t ? V[l][j][i] * h[l][t - 1][i] : 0;
-    h[l][t][j] = (l ? h[l - 1][t][j] : x[t][j]) + plain_sig(s);
+    const double *below = l ? h[l - 1][t] : x[t];
+    h[l][t][j] = below[j] + plain_sig(dot(W[l][j], below, 3)
+                                      + (t ? dot(V[l][j], h[l][t - 1], 3) : 0) - B[l][j]);
   }
 }
 static void at_53_bidirectional(void) {
@@ -507,11 +473,10 @@ static void at_53_bidirectional(void) {
   IN1(Bb, 3); OUT2(h, 4, 6);
   FOR(t, 4) FOR(j, 3) {
     int r = 3 - t;
-    double f = -Bf[j], b = -Bb[j];
-    FOR(i, 3) if (t) { f += Wf[j][i] * h[t - 1][i]; b += Wb[j][i] * h[r + 1][3 + i]; }
-    FOR(k, 2) { f += Vf[j][k] * x[t][k]; b += Vb[j][k] * x[r][k]; }
-    h[t][j] = plain_sig(f);
-    h[r][3 + j] = plain_sig(b);
+    double before = t ? dot(Wf[j], h[t - 1], 3) : 0;
+    double after = t ? dot(Wb[j], h[r + 1] + 3, 3) : 0;
+    h[t][j] = plain_sig(before + dot(Vf[j], x[t], 2) - Bf[j]);
+    h[r][3 + j] = plain_sig(after + dot(Vb[j], x[r], 2) - Bb[j]);
   }
 }
 static void at_55(void) {
@@ -538,7 +503,7 @@ static void at_56(void) {
         "h'[to,J] = al[to,T] h[T,J]")
   IN1(w, 3); IN2(e, 6, 4); IN2(h, 5, 4); OUT2(al, 3, 5); OUT2(h_, 3, 4);
   FOR(o, 3) {
-    FOR(i, 5) FOR(j, 4) al[o][i] += e[(int)w[o]][j] * h[i][j];
+    FOR(i, 5) al[o][i] = dot(e[(int)w[o]], h[i], 4);
     plain_softmax(al[o], 5, 1);
     FOR(i, 5) FOR(j, 4) h_[o][j] += al[o][i] * h[i][j];
   }
@@ -556,17 +521,17 @@ static void at_61(void) {
         "V[k,t,i] = WV[k,i,J] L[t,J] | k<2, i<5")
   IN2(L, 4, 3); IN3(WQ, 2, 5, 3); IN3(WK, 2, 5, 3); IN3(WV, 2, 5, 3);
   OUT3(Q, 2, 4, 5); OUT3(Ky, 2, 4, 5); OUT3(V, 2, 4, 5);
-  FOR(k, 2) FOR(t, 4) FOR(i, 5) FOR(j, 3) {
-    Q[k][t][i] += WQ[k][i][j] * L[t][j];
-    Ky[k][t][i] += WK[k][i][j] * L[t][j];
-    V[k][t][i] += WV[k][i][j] * L[t][j];
+  FOR(k, 2) FOR(t, 4) FOR(i, 5) {
+    Q[k][t][i] = dot(WQ[k][i], L[t], 3);
+    Ky[k][t][i] = dot(WK[k][i], L[t], 3);
+    V[k][t][i] = dot(WV[k][i], L[t], 3);
   }
 }
 static void at_62(void) {
   SLIDE("Q[2,4,3] Ky[2,5,3]", "al[k,t1,t2] = softmax_t2 (1/sqrt I) Q[k,t1,I] Ky[k,t2,I]")
   IN3(Q, 2, 4, 3); IN3(Ky, 2, 5, 3); OUT3(al, 2, 4, 5);
   FOR(k, 2) FOR(t, 4) {
-    FOR(s, 5) FOR(i, 3) al[k][t][s] += Q[k][t][i] * Ky[k][s][i] / sqrt(3);
+    FOR(s, 5) al[k][t][s] = dot(Q[k][t], Ky[k][s], 3) / sqrt(3);
     plain_softmax(al[k][t], 5, 1);
   }
 }
@@ -576,7 +541,7 @@ static void at_63(void) {
         "al[k,t1,t2] = softmax_t2(Q[k,t1,I] Ky[k,t2,I] / sqrt(I)) | t2 ≤ t1")
   IN3(Q, 2, 4, 3); IN3(Ky, 2, 4, 3); OUT3(al, 2, 4, 4);
   FOR(k, 2) FOR(t, 4) {
-    FOR(s, t + 1) FOR(i, 3) al[k][t][s] += Q[k][t][i] * Ky[k][s][i] / sqrt(3);
+    FOR(s, t + 1) al[k][t][s] = dot(Q[k][t], Ky[k][s], 3) / sqrt(3);
     plain_softmax(al[k][t], t + 1, 1);
   }
 }
@@ -596,17 +561,8 @@ static void at_65(void) {
         "L'[t,j] = W2[j,I] h[t,I] - B2[j] | j<3")
   IN2(L, 4, 3); IN2(W1, 5, 3); IN1(B1, 5); IN2(W2, 3, 5); IN1(B2, 3); OUT2(h, 4, 5);
   OUT2(L_, 4, 3);
-  FOR(t, 4) {
-    FOR(i, 5) {
-      double s = -B1[i];
-      FOR(j, 3) s += W1[i][j] * L[t][j];
-      h[t][i] = plain_relu(s);
-    }
-    FOR(j, 3) {
-      L_[t][j] = -B2[j];
-      FOR(i, 5) L_[t][j] += W2[j][i] * h[t][i];
-    }
-  }
+  FOR(t, 4) FOR(i, 5) h[t][i] = plain_relu(dot(W1[i], L[t], 3) - B1[i]);
+  FOR(t, 4) FOR(j, 3) L_[t][j] = dot(W2[j], h[t], 5) - B2[j];
 }
 static void at_68(void) {
   SLIDE("w[4]=6 eW[6,3] eT[4,2]", "L0[t,I+I'] = eW[w[t],I] ; eT[t,I']")
@@ -628,7 +584,7 @@ static void at_69(void) {
     v[b][t][d] += x[b][t][i] * WV[i][d];
   }
   FOR(b, 3) FOR(t, 4) {
-    FOR(s, 4) FOR(d, 2) al[b][t][s] += q[b][t][d] * k[b][s][d];
+    FOR(s, 4) al[b][t][s] = dot(q[b][t], k[b][s], 2);
     plain_softmax(al[b][t], 4, 1);
     FOR(s, 4) FOR(d, 2) o[b][t][d] += al[b][t][s] * v[b][s][d];
   }

@@ -8,20 +8,14 @@
 static void perceptron(void) {
   SLIDE("W[4]~2 X[4]~2", "Y = 1[W[I] X[I] > 0]")
   IN1(W, 4); IN1(X, 4); OUT0(Y);
-  double s = 0;
-  FOR(i, 4) s += W[i] * X[i];
-  *Y = s > 0;
+  *Y = dot(W, X, 4) > 0;
 }
 static void mlp(void) {
   SLIDE("Z[3]",
         "X[-1,j] = Z[j]\n"
         "X[i,j] = sig(W[i,j,K] X[i-1,K]) | i<2")
   IN1(Z, 3); IN3(W, 2, 3, 3); OUT2(X, 2, 3);
-  FOR(i, 2) FOR(j, 3) {
-    double s = 0;
-    FOR(k, 3) s += W[i][j][k] * (i ? X[i - 1][k] : Z[k]);
-    X[i][j] = plain_sig(s);
-  }
+  FOR(i, 2) FOR(j, 3) X[i][j] = plain_sig(dot(W[i][j], i ? X[i - 1] : Z, 3));
 }
 static void rnn(void) {
   SLIDE("U[2,5]", "X[i,t+1] = sig(W[i,J] X[J,t] + V[i,K] U[K,t]) | i<3")
@@ -58,13 +52,9 @@ static void gnn(void) {
   IN2(X, 5, 3); IN2(Neig, 5, 5); IN0(WAgg); IN0(WSelf); IN3(WP, 2, 3, 3); IN1(WOut, 3);
   OUT1(Class, 5); OUT2(Edge, 5, 5); OUT0(Graph);
   double emb[3][5][3], z[5][3], sum = 0;
-  FOR(n, 5) FOR(d, 3) emb[0][n][d] = X[n][d];
+  memcpy(emb[0], X, sizeof emb[0]);
   FOR(l, 2) {
-    FOR(n, 5) FOR(e, 3) {
-      double s = 0;
-      FOR(d, 3) s += WP[l][e][d] * emb[l][n][d];
-      z[n][e] = plain_relu(s);
-    }
+    FOR(n, 5) FOR(e, 3) z[n][e] = plain_relu(dot(WP[l][e], emb[l][n], 3));
     FOR(n, 5) FOR(d, 3) {
       double agg = 0;
       FOR(k, 5) agg += Neig[n][k] * z[k][d];
@@ -72,15 +62,9 @@ static void gnn(void) {
     }
   }
   FOR(n, 5) {
-    double s = 0;
-    FOR(d, 3) s += WOut[d] * emb[2][n][d];
-    sum += s;
-    Class[n] = plain_sig(s);
-    FOR(k, 5) {
-      double e = 0;
-      FOR(d, 3) e += emb[2][n][d] * emb[2][k][d];
-      Edge[n][k] = plain_sig(e);
-    }
+    sum += dot(WOut, emb[2][n], 3);
+    Class[n] = plain_sig(dot(WOut, emb[2][n], 3));
+    FOR(k, 5) Edge[n][k] = plain_sig(dot(emb[2][n], emb[2][k], 3));
   }
   *Graph = plain_sig(sum);
 }
@@ -115,38 +99,31 @@ static void transformer(void) {
   IN4(WQ, 2, 2, 3, 6); IN4(WK, 2, 2, 3, 6); IN4(WV, 2, 2, 3, 6); IN3(WS, 2, 6, 6);
   IN3(WP, 2, 4, 6); IN3(WM, 2, 6, 4);
   double s[4][6], q[4][3], k[4][3], v[4][3], c[4], merge[4][6], mlp[4];
-  FOR(p, 4) FOR(d, 6) s[p][d] = X[p][d];
+  memcpy(s, X, sizeof s);
   FOR(l, 2) {
     FOR(h, 2) {
       FOR(p, 4) FOR(e, 3) {
-        q[p][e] = k[p][e] = v[p][e] = 0;
-        FOR(d, 6) {
-          q[p][e] += WQ[l][h][e][d] * s[p][d];
-          k[p][e] += WK[l][h][e][d] * s[p][d];
-          v[p][e] += WV[l][h][e][d] * s[p][d];
-        }
+        q[p][e] = dot(WQ[l][h][e], s[p], 6);
+        k[p][e] = dot(WK[l][h][e], s[p], 6);
+        v[p][e] = dot(WV[l][h][e], s[p], 6);
       }
       FOR(p, 4) {
-        FOR(o, 4) c[o] = (q[p][0] * k[o][0] + q[p][1] * k[o][1] + q[p][2] * k[o][2]) / sqrt(3);
+        FOR(o, 4) c[o] = dot(q[p], k[o], 3) / sqrt(3);
         plain_softmax(c, 4, 1);
         FOR(e, 3) merge[p][h * 3 + e] = 0;
         FOR(o, 4) FOR(e, 3) merge[p][h * 3 + e] += c[o] * v[o][e];
       }
     }
     FOR(p, 4) {
-      FOR(d, 6) FOR(m, 6) s[p][d] += WS[l][d][m] * merge[p][m];
+      FOR(d, 6) s[p][d] += dot(WS[l][d], merge[p], 6);
       plain_normalize(s[p], 6);
-      FOR(m, 4) {
-        mlp[m] = 0;
-        FOR(d, 6) mlp[m] += WP[l][m][d] * s[p][d];
-        mlp[m] = plain_relu(mlp[m]);
-      }
-      FOR(d, 6) FOR(m, 4) s[p][d] += WM[l][d][m] * mlp[m];
+      FOR(m, 4) mlp[m] = plain_relu(dot(WP[l][m], s[p], 6));
+      FOR(d, 6) s[p][d] += dot(WM[l][d], mlp, 4);
       plain_normalize(s[p], 6);
     }
   }
   FOR(p, 4) {
-    FOR(t, 5) FOR(d, 6) Y[p][t] += WO[t][d] * s[p][d];
+    FOR(t, 5) Y[p][t] = dot(WO[t], s[p], 6);
     plain_softmax(Y[p], 5, 1);
   }
 }

@@ -93,6 +93,11 @@ static inline double *write_plain(const char *name, size_t n) {
 
 static inline double plain_sig(double x) { return 1 / (1 + exp(-x)); }
 static inline double plain_relu(double x) { return x > 0 ? x : 0; }
+static inline double dot(const double *a, const double *b, int n) {
+  double sum = 0;
+  FOR(i, n) sum += a[i] * b[i];
+  return sum;
+}
 static inline void plain_softmax(double *x, int n, int apart) {
   double most = x[0], sum = 0;
   FOR(i, n) most = fmax(most, x[i * apart]);
