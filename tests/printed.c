@@ -281,11 +281,6 @@ static double primary(const char **at) {
   if (isdigit((unsigned char)*c) || *c == '.') return number_of(at);
   if (is_operator(c)) return operator_at(at);
   *at += n;
-  if (is(c, "extent_")) {
-    k = tensor_named(*at + 1, word(*at + 1));
-    *at += 2 + word(*at + 1);
-    return k < 0 ? 0 : tensor[k].node->dim[atoi(c + 7)];
-  }
   if (**at == '(') {
     ++*at;
     return function(c, at);
