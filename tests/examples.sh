@@ -52,18 +52,11 @@ prints() {                                     # prints NAME [OBJECT]
   else fail $1 'not what its comment promises' "$dir/$1.diff"; fi
 }
 
-# A program that learns ends with a line `WORDS NUMBER ...`. The number is at most a limit. It
-# runs with the doctor (05 to 08 get one here), who has nothing to say about it.
+# A program that learns ends with a line `WORDS NUMBER ...`. The number is at most a limit. If
+# the program has the doctor, the doctor has nothing to say.
 learns() {                                     # learns NAME 'WORDS' LIMIT [OPTIONS]
   name=$1 words=$2 limit=$3; shift 3
   build $name "$native" || return
-  if ! grep -q edf_doctor examples/$name.c; then
-    sed -e 's/^#include "edf_data.h"$/&\n#include "edf_lab.h"/' \
-      -e 's/^\(  net\.ell *= .*;\)$/\1 edf_doctor(net.ell);/' \
-      -e 's/^\(  CompNode \*\(ell\|loss\) = .*;\)$/\1 edf_doctor(\2);/' \
-      examples/$name.c > "$dir/$name.c"
-    $cc -O1 -DEDF_LINKED -I. -Iexamples "$dir/$name.c" "$native" -o "$dir/$name" -lm || bad=1
-  fi
   if (cd "$dir" && env -u EDF_TEXT $data ./$name "$@") > "$dir/$name.out" 2>&1 &&
      tail -n 1 "$dir/$name.out" | awk -v words="$words" -v limit="$limit" '
        index($0, words " ") == 1 {
