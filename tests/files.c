@@ -587,7 +587,7 @@ static void rows_and_views_are_no_copies(void) {
   x = edf_input("x[b,2]");
   edf_feed(x, n, 3);
   a = edf_view(x);                                 /* the rows of the last feed */
-  CHECK(a.rank == 2 && a.dim[0] == 3 && a.value == n, "%zu", a.size);
+  CHECK(a.rank == 2 && a.dim[0] == 3 && a.dim[1] == 2 && a.value == n, "%zu", a.size);
   edf_array six = { 2, { 2, 3 }, 6, n }, other = { 2, { 3, 2 }, 6, n };
   edf_set(W, six);
   CHECK(!memcmp(edf_value(W), n, 6 * sizeof *n), "edf_set: other numbers");

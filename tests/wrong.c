@@ -523,6 +523,7 @@ static void too_large_stops(void) {
 static void at_the_limit_nothing_stops(void) {
   CHECK(strlen(edf_fmt("y = %0505d x", 3)) == 511, "edf_fmt");
   edf_dropout(a("p[3]"), 0);
+  edf_affine(affine("V[3,2]", "D[2]"), a("f[3]"));
   edf_reshape(a("r[1,1,1,1,1,1,1,2]"), "y[1,1,1,1,1,1,2,1]");
   edf_max_pool(a("x[b,6,6,3]"), 6, 1);
   edf_conv(conv("W[8,8,3,8]", 1, 1), a("z[b,6,6,3]"));
