@@ -186,9 +186,43 @@ static void what_cannot_be_read_is_said_with_its_line(void) {
 
 /* ---- What is checked */
 
+/* Nodes that C calls have built can be asked for too. What Backward has left stays. */
+static void nodes_of_c_calls_are_checked(void) {
+  declare("x[b,3] k[b]=4 W[3,4] B[4]");
+  Parameter *w = edf_find("W");
+  edf_node *x = edf_find("x"), *k = edf_find("k");
+  CompNode *s = edf_einsum("s[b,j] = W[I,j] x[b,I] - B[j]", w, x, edf_find("B"));
+  CompNode *g = edf_name(Sigmoid(s), "g"), *P = edf_name(Softmax(g), "P");
+  CompNode *l = edf_name(LogLoss(P, k), "l"), *loss = Mean(l);
+  Forward();
+  Backward(loss);
+  edf_real before = w->grad[3];
+  CHECK(check(s, "for b,i,j: W.grad[i,j] += s.grad[b,j] x[b,i]\nB.grad[j] -= s.grad[B,j]\n"
+                 "x.grad[b,i] += W[i,J] s.grad[b,J]") <= right, "%s", captured);
+  CHECK(check(g, "s.grad[b,j] += g.grad[b,j] g[b,j] (1-g[b,j])") <= right, "%s", captured);
+  CHECK(check(P, "e[b] = -P[b,J] P.grad[b,J]\ng.grad[b,j] += P[b,j] (P.grad[b,j] + e[b])")
+        <= right, "%s", captured);
+  CHECK(check(l, "P.grad[b,k[b]] -= l.grad[b] / P[b,k[b]]") <= right, "%s", captured);
+  CHECK(check(l, "P.grad[b,k[b]] += l.grad[b] / P[b,k[b]]") > right, "%s", captured);
+  CHECK(w->grad[3] == before, "%g was %g", (double)w->grad[3], (double)before);
+  edf_clear();
+}
+
+/* The gradient of an Input may be left out, that of a Parameter may not. */
+static void gradients_of_inputs_may_be_missing(void) {
+  declare("x[b,3] W[3,3] C[3]");
+  edf_node *y = edf_equations("%s", affine[1]);
+  CHECK(check(y, (W C) + 1) <= right, "%s", captured);
+  CHECK(check(y, (X C) + 1) == 1, "%s", captured);
+  WORDS(captured, "FAIL|W.grad: missing");
+  edf_clear();
+}
+
 int main(void) {
   RUN(right_answers_are_accepted);
   RUN(wrong_answers_are_refused_by_name);
   RUN(what_cannot_be_read_is_said_with_its_line);
+  RUN(nodes_of_c_calls_are_checked);
+  RUN(gradients_of_inputs_may_be_missing);
   return harness_report();
 }

@@ -290,6 +290,7 @@ static void texts_are_classes_and_back(void) {
   edf_decode(&t, t.classes.value, sizeof text, back);
   CHECK(!memcmp(back, text, sizeof text) && !back[sizeof text], "other bytes come back");
   edf_free_text(&t);
+  CHECK(!t.symbols && !t.classes.value && memory.live == 0, "%ld blocks", memory.live);
   t = edf_text_of("ab", 2);
   edf_real wrong[2] = { 0, 2 };
   TRY(edf_decode(&t, wrong, 2, back));
