@@ -248,7 +248,8 @@ static void cells(void) {
     edf_node *x = in("x[b,4,2]");
     edf_recurrent_package Phi = edf_recurrent_params_at(__FILE__, __LINE__, cell[k], 2, 3);
     edf_recurrent_state s = { NULL, NULL };
-    CHECK((double)Phi.b->value[2] == (k == 2 ? -1 : 0), "a bias begins at %g", at(Phi.b, 2));
+    for (int j = 0; j < 3; j++)
+      CHECK(at(Phi.b, j) == (k == 2 ? -1 : 0), "a bias begins at %g", at(Phi.b, j));
     rename_as(Phi.wx, "U");
     rename_as(Phi.wh, "V");
     rename_as(Phi.b, "D");

@@ -470,6 +470,7 @@ static void optimisers_stop(void) {
   HERE(with_gradient(); edf_adam(1, 1, 0, 1), "edf_adam|beta1|1");
   HERE(with_gradient(); edf_adam_slides(1, 0, 2, 1), "edf_adam_slides|beta2|2");
   CALL(edf_init_uniform(a("x[b,3]"), 0, 1), "edf_init_uniform|Parameter|$1");
+  CALL(edf_init_normal(a("x[b,3]"), 0, 1), "edf_init_normal|Parameter|$1");
   CALL(edf_below(0), "edf_below|0|at least 1");
 }
 
