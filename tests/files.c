@@ -646,6 +646,16 @@ static void error_rates_count_wrong_rows(void) {
   STOPS(edf_error_rate(edf_relu(x), y), "edf_error_rate|last feed|Relu");
 }
 
+static void samples_follow_their_shares(void) {
+  static const edf_real P[5] = { 2, 0, 1, 1, 0 };
+  int count[5] = { 0 };
+  edf_seed(3);
+  for (int i = 0; i < 8000; i++) count[edf_sample(P, 5)]++;
+  CHECK(count[1] == 0 && count[4] == 0, "a class without a share was drawn");
+  CLOSE(count[0], 4000, 200, 0);
+  CLOSE(count[2], 2000, 160, 0);
+}
+
 int main(void) {
   make_directory("files");
   RUN(broken_files_are_refused);
@@ -667,6 +677,7 @@ int main(void) {
   RUN(columns_are_normalized);
   RUN(rows_and_views_are_no_copies);
   RUN(error_rates_count_wrong_rows);
+  RUN(samples_follow_their_shares);
   RUN(batches_feed_every_row_once);
   RUN(onnx_models_are_whole_or_not_there);
   remove_directory();
