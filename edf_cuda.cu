@@ -17,8 +17,8 @@
      EDF_DEVICE        auto    cpu: uses no GPU; cuda: stops if there is no GPU
      EDF_PRECISION     fp32    of matrix products: fp32, tf32 or bf16. The last two round the
                                operands, and sum in fp32.
-     EDF_GRAPHS        1       0: records nothing. With CUDA_LAUNCH_BLOCKING=1, a variable of
-                               CUDA's, an error then names the kernel.
+     EDF_GRAPHS        1       0: records nothing. CUDA_LAUNCH_BLOCKING=1, a variable of
+                               CUDA's, then lets an error name the kernel.
 
    Contents: search for >>errors, >>memory, >>sums, >>products, >>maxima, >>entries, >>rows,
    >>lookups, >>updates, >>passes, >>open.
@@ -107,8 +107,7 @@ static void blas_check(cublasStatus_t status, const char *call, int line) {
   i += (size_t)gridDim.x * blockDim.x
 
 static unsigned blocks_for(size_t n) {
-  size_t blocks = (n + THREADS - 1) / THREADS;
-  return (unsigned)(blocks < 1 ? 1 : blocks > 16384 ? 16384 : blocks);
+  return (unsigned)std::clamp<size_t>((n + THREADS - 1) / THREADS, 1, 16384);
 }
 
 /* ==== >>memory  The arrays of a node on the GPU ============================================
@@ -213,11 +212,9 @@ static real *to_read(edf_node *x, int which) {
 
 /* From now on the GPU's array is newer. The host's begins with NaN. */
 static void mark_written(edf_node *x, int which) {
-  enum { POISON = 4096 };
   array *a = &twins[x].of[which];
-  size_t bytes = x->size * sizeof(real);
-  if (!a->host_is_old && host_of(x, which))
-    memset((void *)host_of(x, which), 0xff, bytes < POISON ? bytes : (size_t)POISON);
+  size_t bytes = std::min(x->size * sizeof(real), (size_t)4096);
+  if (!a->host_is_old && host_of(x, which)) memset((void *)host_of(x, which), 0xff, bytes);
   a->host_is_old = 1;
   a->gpu_is_right = 1;
 }
@@ -359,7 +356,20 @@ static void keep_apart(nest *k) {
   edf_loop *l = k->t.loop;
   for (int i = k->t.n - 1; i >= 0; i--) {
     if (!l[i].s[EDF_OUT]) continue;
-    while (n && l[i].s[EDF_OUT] <= reach[n]) k->g[k->n_guard++] = split(l, i, placed[--n]);
+    while (n && l[i].s[EDF_OUT] <= reach[n]) {
+      int d = placed[--n];
+      ptrdiff_t part = std::gcd(l[i].s[EDF_OUT] / l[d].s[EDF_OUT], l[d].n);
+      if (part > 1 && part < l[d].n && k->t.n < MOST_LOOPS) {
+        edf_loop *inner = &l[k->t.n];    /* edf.h has fused two loops: only one is split.     */
+        *inner = l[d];
+        inner->n = part;
+        l[d].n /= part;
+        for (int x = 0; x < 3; x++) l[d].s[x] *= part;
+        reach[n + 1] = reach[n] + (part - 1) * inner->s[EDF_OUT];
+        placed[n++] = k->t.n++;
+      }
+      k->g[k->n_guard++] = split(l, i, d);
+    }
     reach[n + 1] = reach[n] + (l[i].n - 1) * l[i].s[EDF_OUT];
     placed[n++] = i;
   }
@@ -376,7 +386,7 @@ static nest nest_of(edf_nest t, int assign) {
   k.assign = assign;
   keep_apart(&k);
   k.outs = k.terms = 1;
-  for (const edf_loop *l = k.t.loop; l < k.t.loop + t.n; l++)
+  for (const edf_loop *l = k.t.loop; l < k.t.loop + k.t.n; l++)
     *(l->s[EDF_OUT] ? &k.outs : &k.terms) *= (size_t)l->n;
   if ((double)k.outs > UINT_MAX || (double)k.terms > UINT_MAX)
     fail("a sum is too large: %zu entries of %zu terms", k.outs, k.terms);
@@ -501,22 +511,21 @@ static void gemm(const edf_route *r, real *const p[3], real beta) {
   cublasOperation_t op_1 = m[first].tall == tall ? CUBLAS_OP_N : CUBLAS_OP_T;
   cublasOperation_t op_2 = m[second].tall == tall ? CUBLAS_OP_N : CUBLAS_OP_T;
   int rows = (int)r->extent[tall ? 0 : 1], columns = (int)r->extent[tall ? 1 : 0];
-  int k = (int)r->extent[2], step_1 = (int)m[first].step, step_2 = (int)m[second].step;
-  int step = (int)m[EDF_OUT].step;
-  const real *alpha = &r->nest.alpha;
+  int k = (int)r->extent[2], step = (int)m[EDF_OUT].step;
+  int step_1 = (int)m[first].step, step_2 = (int)m[second].step;
   if (outside.n <= 1) {
-    CB(cublasGemmStridedBatchedEx(gpu.blas, op_1, op_2, rows, columns, k, alpha, at[first],
-       type, step_1, batch[first], at[second], type, step_2, batch[second], &beta, at[EDF_OUT],
-       type, step, batch[EDF_OUT], (int)n, gpu.compute, CUBLAS_GEMM_DEFAULT));
+    CB(cublasGemmStridedBatchedEx(gpu.blas, op_1, op_2, rows, columns, k, &r->nest.alpha,
+       at[first], type, step_1, batch[first], at[second], type, step_2, batch[second], &beta,
+       at[EDF_OUT], type, step, batch[EDF_OUT], (int)n, gpu.compute, CUBLAS_GEMM_DEFAULT));
     return;
   }
   const real **table = (const real **)scratch(POINTERS, 3 * n * sizeof *table);
   const void *const *of_1 = (const void *const *)(table + (size_t)first * n);
   const void *const *of_2 = (const void *const *)(table + (size_t)second * n);
   RUN(pointers_kernel, n, table, at[EDF_OUT], at[EDF_A], at[EDF_B], outside, n);
-  CB(cublasGemmBatchedEx(gpu.blas, op_1, op_2, rows, columns, k, alpha, of_1, type, step_1,
-     of_2, type, step_2, &beta, (void *const *)table, type, step, (int)n, gpu.compute,
-     CUBLAS_GEMM_DEFAULT));
+  CB(cublasGemmBatchedEx(gpu.blas, op_1, op_2, rows, columns, k, &r->nest.alpha, of_1,
+     type, step_1, of_2, type, step_2, &beta, (void *const *)table, type, step, (int)n,
+     gpu.compute, CUBLAS_GEMM_DEFAULT));
 }
 
 static void product(const edf_route *route, int assign, real *o, real *a, real *b) {
@@ -768,8 +777,7 @@ static void concat(edf_node *y, int backward) {
     edf_node *x = y->in[k];
     ptrdiff_t part = (ptrdiff_t)x->size / rows;
     int assign = 1;
-    ptrdiff_t to_step = backward ? part : row, from_step = backward ? row : part;
-    edf_nest t = two_loops(rows, to_step, from_step, part, 1, 1);
+    edf_nest t = two_loops(rows, backward ? part : row, backward ? row : part, part, 1, 1);
     t.start[backward ? EDF_A : EDF_OUT] = at;
     at += part;
     if (backward && !x->grad) continue;
@@ -1122,8 +1130,7 @@ static int index_of(const expression &e) {
   return i;
 }
 
-/* Returns 1 if both tensors have the same index in the last dimension, and no other position
-   has it. The entries x have a single index in each dimension. */
+/* Returns 1 if both tensors end with the same index, and no other position has it. */
 static int has_groups(const std::vector<tensor> &all, const tensor &x, const tensor &table) {
   if (!x.rank || !table.rank) return 0;
   const expression &e = x.at[x.rank - 1], &f = table.at[table.rank - 1];
@@ -1241,8 +1248,7 @@ static void flush_updates(void) {
   size_t longest = 1;
   if (!pending.n || gpu.collecting) return;
   for (int i = 0; i < pending.n; i++) longest = std::max(longest, pending.of[i].n);
-  unsigned blocks = blocks_for(longest);
-  dim3 grid(blocks < 512 ? blocks : 512, (unsigned)pending.n);
+  dim3 grid(std::min(blocks_for(longest), 512u), (unsigned)pending.n);
   GRID(update_kernel, grid, THREADS, pending);
   memset((void *)&pending, 0, sizeof pending);
 }
@@ -1303,7 +1309,7 @@ __global__ static void norm_kernel(double *partial, steps t) {
 static double squares_of(edf_node **p, int n) {
   std::vector<double> parts((size_t)n * NORM_BLOCKS);
   size_t bytes = parts.size() * sizeof(double);
-  double sum = 0, *partial = (double *)scratch(PARTIAL, bytes);
+  double *partial = (double *)scratch(PARTIAL, bytes);
   for (int i = 0; i < n; i += STEPS) {
     steps t;
     memset((void *)&t, 0, sizeof t);
@@ -1314,8 +1320,7 @@ static double squares_of(edf_node **p, int n) {
     GRID(norm_kernel, dim3(NORM_BLOCKS, (unsigned)t.n), THREADS, partial + i * NORM_BLOCKS, t);
   }
   fetch(parts.data(), partial, bytes);
-  for (double part : parts) sum += part;
-  return sum;
+  return std::accumulate(parts.begin(), parts.end(), 0.0);
 }
 
 /* A parameter that is pending already has its steps one after the other. */
@@ -1460,8 +1465,7 @@ static int pass(void (*nodes)(void), int whole) {
 /* ---- A node. Its C code runs if it has no kernel. That is said once for each kind. */
 static int node(edf_node *y, int backward) {
   static std::set<std::string> told;
-  const char *name = y->about ? y->about->name : NULL;
-  auto k = kernels().find(name ? name : "");
+  auto k = kernels().find(y->about && y->about->name ? y->about->name : "");
   if (k != kernels().end()) {
     k->second(y, backward);
     return 1;
@@ -1475,8 +1479,7 @@ static int node(edf_node *y, int backward) {
 
 static void fill(edf_node *x, edf_which which, real number) {
   real *to = to_write(x, which, 1);
-  if (number == 0) CU(cudaMemsetAsync(to, 0, x->size * sizeof(real), gpu.stream));
-  else RUN(count_kernel, x->size, to, x->size, number, 0);
+  RUN(count_kernel, x->size, to, x->size, number, 0);
 }
 
 /* ---- Brings an array to the host, and notes that the host has written it. */

@@ -103,6 +103,26 @@ then
   sed -n 's/^ok /&cuda-/p; s/^not ok /&cuda-/p; s/^  also/&/p' "$out/log"
 else not_ok cuda.c 'it does not compile'; fi
 
+# ---- Examples: the CPU's losses, recorded, and no wait inside of a pass. 05, 06 and 07 take
+# minutes here: gpu.md has what their steps cost.
+
+example() {                                    # example NAME OPERATIONS
+  sed '/edf_doctor(/d' examples/$1.c > "$out/$1.c"         # the doctor waits
+  ${CC:-cc} -std=gnu99 -O1 -DEXAMPLE="\"$out/$1.c\"" -I. -Iexamples tests/cuda/examples.c \
+    "$out/float.o" -o "$out/$1" -lstdc++ -lm || not_ok $1 'it does not compile'
+  EDF_DEVICE=cpu "$out/$1" 2> /dev/null | grep -a '^losses' > "$out/$1.cpu"
+  "$out/$1" 2> "$out/$1.err" | grep -a -e '^losses' -e '^cost' > "$out/$1.gpu"
+  grep '^losses' "$out/$1.gpu" > "$out/log"
+  if ! grep -q "^cost $2 0 2" "$out/$1.gpu"; then not_ok $1 "not $2 0 2" "$out/$1.gpu"
+  elif ! sh tests/cuda/same.sh "$out/$1.cpu" "$out/log" 1e-5 > "$out/why"
+  then not_ok $1 differs "$out/why"
+  else ok $1; fi
+}
+case $out in /*) ;; *) out=$PWD/$out ;; esac
+example 03_mnist 21
+example 12_slide 20
+example 13_microgpt 170
+
 # ---- What stops a program has a message; without a GPU it runs on the CPU
 
 says() {                                       # says NAME SETTINGS STATUS WORDS

@@ -4,7 +4,6 @@
 #include "../harness.h"
 #define EDF_IMPLEMENTATION
 #include "edf_slide.h"
-#include "edf_data.h"
 
 long long cudashim_count(const char *name);
 void cudashim_reset(void);
@@ -96,12 +95,7 @@ static const shape_case shapes[] = {
   { "y[j,b] = W[j,I] x[I,b] - B[j]", { "W[90,150]", "x[150,110]", "B[90]" }, 3 },
   { "y[b,j] = W[I,0,j] x[b,I]", { "W[150,2,90]", "x[110,150]" }, 3 },
   { "y[b,j] = W[I,j] x[b,I]", { "W[15,9]", "x[11,15]" }, 0 },
-  { "y[j] = W[I,j] x[I]", { "W[300,90]", "x[300]" }, 0 },
-  { "y[i,j] = a[i] c[j]", { "a[300]", "c[20]" }, 0 },
-  { "y = a[I] c[I]", { "a[9000]", "c[9000]" }, 0 },
   { "y = 0.5 a[I] c[I]", { "a[40000]", "c[40000]" }, 0 },              /* in segments */
-  { "y[j] = 0.5 x[I,j]", { "x[3000,5]" }, 0 },
-  { "y[i] = a[i] c[i] + 2 a[i]", { "a[900]", "c[900]" }, 0 },
   { "y[b,i,j] = x[b,I,i] z[b,I,j]", { "x[9,64,64]", "z[9,64,64]" }, 3 },
   { "a[b,h,t,s] = 0.5 q[b,t,h,D] k[b,s,h,D]", { "q[4,64,3,32]", "k[4,64,3,32]" }, 3 },
   { "o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]", { "P[4,3,64,64]", "v[4,64,3,32]" }, 3 },
@@ -110,7 +104,6 @@ static const shape_case shapes[] = {
   { "y[b,i,j,n] = W[DI,DJ,C,n] x[b,i+2*DI-1,j+2*DJ-1,C] | i<14, j<14",
     { "W[3,3,8,40]", "x[4,16,16,8]" }, 3 },
   { "y[b,n,i,j] = W[n,C,DI,DJ] x[b,C,i+DI,j+DJ]", { "W[40,8,3,3]", "x[4,8,16,16]" }, 3 },
-  { "y[b,i,n] = W[DI,C,n] x[b,i+DI,C]", { "W[5,3,4]", "x[2,30,3]" }, 0 },
   { "y[b,i,j,k,n] = W[DI,DJ,DK,C,n] x[b,i+DI,j+DJ,k+DK,C]",
     { "W[2,2,2,3,4]", "x[2,5,6,7,3]" }, 0 },
   { "y[b,2*i+DI,2*j+DJ,n] = W[DI,DJ,C,n] x[b,i,j,C]", { "W[3,3,40,8]", "x[4,12,12,40]" }, 3 },
@@ -119,16 +112,9 @@ static const shape_case shapes[] = {
   { "y[i+j] = a[i] c[j]", { "a[30]", "c[20]" }, 0 },
   { "y[2*i+3*j] = a[i] c[j]", { "a[30]", "c[20]" }, 0 },
   { "y[i+j+k] = a[i] c[j] e[k]", { "a[9]", "c[7]", "e[5]" }, 0 },
-  { "y[i] = a[i+D] | D<4", { "a[40]" }, 0 },
   { "y[5-i] = a[i] | i<6", { "a[6]" }, 0 },
   { "y = A[I,I]", { "A[40,40]" }, 0 },
-  { "y[i] = A[i,i]", { "A[40,40]" }, 0 },
-  { "y[i,j] = A[J,i] c[j]", { "A[30,20]", "c[10]" }, 0 },
-  { "y[i,j] = A[j,i]", { "A[70,90]" }, 0 },
   { "y[i] = A[i,J] c[J] e[J,i]", { "A[20,30]", "c[30]", "e[30,20]" }, 0 },
-  { "y[b,j] = c[j] | b<50", { "c[70]" }, 0 },
-  { "y[b,j] = s x[b,j]", { "s", "x[20,30]" }, 0 },
-  { "y = s t", { "s", "t" }, 0 },
 };
 
 static void contractions(void) {
@@ -256,41 +242,6 @@ static void gradient_check(void) {
   CHECK(ell->value[0] != ell->value[0], "still brought back: %g", (double)ell->value[0]);
 }
 
-static void train(CompNode *ell, int n) {
-  for (int i = 0; i < n; i++) {
-    Forward();
-    Backward(ell);
-    Adam((edf_real)0.01, (edf_real)0.9, (edf_real)0.99, (edf_real)1e-8);
-  }
-}
-
-static CompNode *saved_model(void) {
-  Input *x = edf_input("x[b,6]");
-  CompNode *ell = Mean(Square(Affine(edf_affine_params(6, 5), x)));
-  edf_feed(x, pixels, 3);
-  return ell;
-}
-
-static void saved_and_loaded(void) {
-  edf_real expected[30];
-  make_directory("cuda");
-  file("model.safetensors");
-  use(gpu);
-  CompNode *ell = saved_model();
-  train(ell, 5);
-  edf_save(path);
-  train(ell, 3);
-  memcpy(expected, edf_value(edf.parameters[0]), sizeof expected);
-  use(gpu);
-  ell = saved_model();
-  train(ell, 2);
-  edf_load(path);
-  train(ell, 3);
-  CHECK(!memcmp(expected, edf_value(edf.parameters[0]), sizeof expected), "other numbers");
-  remove(path);
-  rmdir(dir);
-}
-
 /* Rebuilding keeps nothing, and in the end all is given back. */
 static void all_is_given_back(void) {
   use(gpu);
@@ -323,7 +274,6 @@ int main(void) {
   RUN(budget_cnn);
   RUN(labels);
   RUN(gradient_check);
-  RUN(saved_and_loaded);
   RUN(all_is_given_back);
   return harness_report();
 }

@@ -3,7 +3,7 @@
 
      cc -std=c99 -I. tests/cuda/small.c edf_cuda.o -lstdc++ -lm -o small
      ./small                 the small models, then the large ones
-     ./small small           the small ones, quick enough for ThreadSanitizer
+     ./small small           the small ones
      ./small conv lstm       these models
 
    It prints a line for each model: losses, and numbers that depend on every entry of its
@@ -246,57 +246,7 @@ static void nodes(void) {
   say_all();
 }
 
-/* ---- Maxima: ties, windows side by side, windows that overlap, and windows of which several
-   begin at one entry */
-static void windows(void) {
-  static real x[2 * 9 * 2];
-  Input *in = edf_want_grad(edf_input("x[b,9,2]"));
-  CompNode *a = MaxPool(in, 3, 3), *c = MaxPool(in, 3, 2);
-  CompNode *d = Equations("d[b,i,j,c] = max_k x[b,i+j+k,c] | k<3, i<4, j<3");
-  CompNode *e = Equations("e[b,i,c] = max_k x[b,i+k-1,c] | k<3, i<9");
-  CompNode *loss = Add(Sum(Square(a)), Sum(Square(c)));
-  loss = Add(loss, Add(Sum(Square(d)), Sum(Square(e))));
-  for (int i = 0; i < 4; i++) {
-    edf_feed(in, classes(x, 36, 3), 2);
-    Forward();
-    Backward(loss);
-    say(loss);
-    say_grad(in);
-  }
-  say_all();
-}
-
-/* ---- Sums of products that are not one matrix product: entries written twice, groups,
-   diagonals, overlapping reads */
-static void scatter(void) {
-  static real x[2 * 4 * 4 * 4];
-  Input *in = edf_want_grad(edf_input("x[b,4,4,4]"));
-  Parameter *up = start(edf_parameter("up[3,3,4,2]"), -1, 1);
-  Parameter *deep = start(edf_parameter("deep[3,3,4]"), -1, 1);
-  Parameter *pairs = start(edf_parameter("pairs[2,2,2,2,3]"), -1, 1);
-  Parameter *w = start(edf_parameter("w[3]"), -1, 1);
-  Parameter *A = start(edf_parameter("A[4,4]"), -1, 1);
-  CompNode *a = Einsum("a[b,2*i+DI,2*j+DJ,c] = V[DI,DJ,C,c] x[b,i,j,C]", up, in);
-  CompNode *d = Einsum("d[b,i,j,c] = V[DI,DJ,c] x[b,i+DI,j+DJ,c]", deep, in);
-  CompNode *g = Einsum("g[b,i,j,3*k+n] = V[DI,DJ,k,C,n] x[b,i+2*DI,j+2*DJ,2*k+C]", pairs, in);
-  CompNode *s = Einsum("s[b,2*i+DI,c] = w[DI] x[b,i,0,c]", w, in);
-  CompNode *t = Einsum("t[b,i] = 0.5 A[i,i] x[b,i,J,K] A[J,K] - A[K,i]", A, in);
-  CompNode *p = AvgPool(in, 2, 1);
-  CompNode *loss = Add(Add(Mean(Square(a)), Mean(Square(d))), Mean(Square(g)));
-  loss = Add(loss, Add(Mean(Square(s)), Add(Mean(Square(t)), Mean(Square(p)))));
-  for (int i = 0; i < 5; i++) {
-    int rows = i == 4 ? 1 : 2;
-    edf_feed(in, numbers(x, (size_t)rows * 64), rows);
-    Forward();
-    Backward(loss);
-    SGD((real)0.1);
-    say(loss);
-  }
-  say_all();
-}
-
-/* ---- Nodes in plain C, between others, on a parameter, and with a gradient for an input; and a
-   rule in plain C. */
+/* ---- Nodes in plain C, between others and on a parameter, and a rule in plain C. */
 static void twice_forward(CompNode *y) {
   for (size_t i = 0; i < y->size; i++) y->value[i] = 2 * y->in[0]->value[i];
 }
@@ -328,19 +278,6 @@ static void custom(void) {
     if (i != 3) say(loss);
   }
   say_all();
-}
-
-/* A gradient that nothing on the GPU reads after the node in plain C has written it. */
-static void custom_last(void) {
-  static real x[3 * 4];
-  Input *in = edf_want_grad(edf_input("x[b,4]"));
-  CompNode *loss = Mean(Square(Twice(in)));
-  for (int i = 0; i < 4; i++) {
-    edf_feed(in, numbers(x, 12), 3);
-    Forward();
-    Backward(loss);
-  }
-  say_grad(in);
 }
 
 /* ---- Two graphs that take turns */
@@ -411,23 +348,6 @@ static void pushed(void) {
   say_all();
 }
 
-/* What was pushed counts, even where a fill was the last that happened to the array. */
-static void push_and_zero(void) {
-  Parameter *p = start(edf_parameter("p[3]"), -1, 1);
-  CompNode *loss = Sum(Square(p));
-  Forward();
-  Backward(loss);
-  for (int i = 0; i < 2; i++) {
-    edf_zero_grad();
-    real *grad = edf_grad(p);
-    for (int k = 0; k < 3; k++) grad[k] += 1;
-    edf_push_grad(p);
-    say_grad(p);
-  }
-  SGD((real)0.1);
-  say_parameters();
-}
-
 /* ---- Rows of a data set, and prediction without labels */
 static void rows_of_data(void) {
   static real data[7 * 4], rows[3], y[3];
@@ -475,22 +395,6 @@ static void rates(void) {
     SGD((real)0.1);
   }
   say(loss);
-  say_parameters();
-}
-
-/* ---- Each node runs when it is made. */
-static void eager(void) {
-  static real x[2 * 3];
-  edf.eager = 1;
-  Input *in = edf_input("x[b,3]");
-  edf_feed(in, numbers(x, 6), 2);
-  AffineParams a = edf_affine_params(3, 4);
-  CompNode *h = Softmax(Affine(a, in));
-  say_value(h);
-  CompNode *g = Dropout(Square(h), 0.5);
-  say_value(g);
-  edf.eager = 0;
-  Backward(g);
   say_parameters();
 }
 
@@ -639,97 +543,6 @@ static void gemm_batched(void) {
   say_all();
 }
 
-/* ---- So long that threads go round again, and that sums are cut. */
-static void large(void) {
-  enum { ROWS = 1100 };
-  static real x[ROWS * 100], k[3] = { 3, 1399, 1350 };
-  Input *in = edf_input("x[b,100]"), *at = edf_input("k[3]");
-  Parameter *W = start(edf_parameter("W[1400,100]"), -1, 1);
-  CompNode *columns = Equations("columns[j] = mean_b x[b,j]");
-  CompNode *rows = Einsum("rows[b] = x[b,J]", in);
-  CompNode *both = Einsum("d = x[B,J] r[B]", in, rows);
-  CompNode *loss = Mean(Square(Embed(W, at)));
-  for (int i = 0; i < 3; i++) {
-    edf_feed(in, numbers(x, ROWS * 100), ROWS);
-    edf_feed(at, k, 1);
-    Forward();
-    Backward(loss);
-    if (i == 1) say_number(edf_clip(0.01));
-    SGD(20);
-    say_value(columns);
-    say_value(both);
-    say(loss);
-  }
-  say_parameters();
-}
-
-/* A graph that was recorded, and memory that moves since another one needs more. */
-static void grows(void) {
-  enum { LONG = 400000 };
-  static real x[LONG], y[4];
-  edf_cuda_close();
-  edf_graph first, second = edf_new_graph();
-  CompNode *loss = half(3), *other = NULL;
-  for (int i = 0; i < 9; i++) {
-    edf_feed(edf.inputs[0], numbers(x, 12), 4);
-    edf_feed(edf.inputs[1], classes(y, 4, 3), 4);
-    Forward();
-    Backward(loss);
-    SGD((real)0.3);
-    if (i != 3 && i != 7) continue;
-    first = edf;
-    edf = second;
-    if (!other) other = Mean(Square(edf_want_grad(edf_input("x[b]"))));
-    edf_feed(edf.inputs[0], numbers(x, LONG), LONG);
-    Forward();
-    Backward(other);
-    say_grad(edf.inputs[0]);
-    second = edf;
-    edf = first;
-  }
-  say(loss);
-  say_parameters();
-  first = edf;
-  edf = second;
-  edf_clear();
-  edf = first;
-}
-
-/* Graphs that are built again, of the same nodes, and beside them another that grows: nodes
-   come back to an address, and what they are given there is elsewhere: the other graph has
-   taken a part of what was free. */
-static void outlived(void) {
-  static real x[2 * 6];
-  Input *in = edf_input("x[b,6]");
-  Parameter *w = start(edf_parameter("w[6]"), (real)-1, 1);
-  edf_graph first, second = edf_new_graph();
-  for (int i = 0; i < 12; i++) {
-    CompNode *loss = Mean(Square(Tanh(Mul(in, w))));
-    for (int k = 0; k < 4; k++) {
-      edf_feed(in, numbers(x, 12), 2);
-      Forward();
-      Backward(loss);
-      SGD((real)0.3);
-    }
-    say(loss);
-    edf_clear_compnodes();
-    if (i % 3 != 1) continue;
-    first = edf;
-    edf = second;
-    CompNode *y = Square(start(edf_parameter("v[%d]", 70 + i), 0, 1));
-    Forward();
-    say(y);
-    second = edf;
-    edf = first;
-  }
-  say_parameters();
-  first = edf;
-  edf = second;
-  say_all();
-  edf_clear();
-  edf = first;
-}
-
 /* ---- A program that leaves the GPU, and comes back. */
 static void again(void) {
   static real x[3 * 2], y[3];
@@ -754,15 +567,12 @@ typedef struct { const char *name; void (*run)(void); int kind; } model;
 enum { SMALL, LARGE, ASKED };
 static const model models[] = {
   { "mlp", mlp, SMALL }, { "conv", conv, SMALL }, { "attention", attention, SMALL },
-  { "lstm", lstm, SMALL }, { "nodes", nodes, SMALL }, { "windows", windows, SMALL },
-  { "scatter", scatter, SMALL }, { "custom", custom, SMALL }, { "last", custom_last, SMALL },
-  { "graphs", graphs, SMALL }, { "pushed", pushed, SMALL }, { "zero", push_and_zero, SMALL },
-  { "rows", rows_of_data, SMALL }, { "rates", rates, SMALL }, { "eager", eager, SMALL },
-  { "rebuilt", rebuilt, SMALL }, { "outlived", outlived, SMALL },
-  { "nan", nan_through, SMALL }, { "stale", stale, SMALL },
-  { "again", again, SMALL }, { "gemm", gemm, LARGE }, { "gemm_conv", gemm_conv, LARGE },
-  { "gemm_batched", gemm_batched, LARGE }, { "large", large, LARGE },
-  { "grows", grows, LARGE }, { "tiny", tiny, ASKED },
+  { "lstm", lstm, SMALL }, { "nodes", nodes, SMALL }, { "custom", custom, SMALL },
+  { "graphs", graphs, SMALL }, { "pushed", pushed, SMALL }, { "rows", rows_of_data, SMALL },
+  { "rates", rates, SMALL }, { "rebuilt", rebuilt, SMALL }, { "nan", nan_through, SMALL },
+  { "stale", stale, SMALL }, { "again", again, SMALL }, { "gemm", gemm, LARGE },
+  { "gemm_conv", gemm_conv, LARGE }, { "gemm_batched", gemm_batched, LARGE },
+  { "tiny", tiny, ASKED }
 };
 
 static int is_wanted(const model *m, int n, char **names) {

@@ -1,28 +1,132 @@
-/* cuda_runtime.h - a stand-in for the CUDA runtime, so that edf_cuda.cu runs without a GPU.
+/* cuda_runtime.h - emulates the CUDA runtime, so that edf_cuda.cu runs without a GPU. For Linux
+   on x86-64.
 
      g++ -x c++ -std=c++17 -Itests/cuda/shim -I. -c edf_cuda.cu       main is elsewhere
 
-   Device memory is host memory behind addresses that the host may not follow, a stream is a
-   queue that runs when something waits for it, a kernel is a loop over its threads. It is
+   Device memory is host memory with addresses that the host may not follow. A stream is a queue
+   that runs when something waits for it. A kernel is a loop over its threads. The emulation is
    stricter than a GPU: a mistake that a GPU may forgive stops the program with `cudashim: ...`
-   and exit status 98. What it cannot find: speed, registers, missing fences between blocks.
+   and exit status 98. It cannot find: speed, registers, races between blocks that no order of
+   the blocks shows.
 
      CUDASHIM_LAZY=0          streams run at once
      CUDASHIM_ORDER=rev       blocks and threads backwards; a number: shuffled
-     CUDASHIM_FAIL=7          the seventh call fails; cudaMalloc:2, cudaMemcpyAsync:1:700
+     CUDASHIM_FAIL=NAME:2     the second call of NAME fails; NAME:1:700 with this error
      CUDASHIM_DEVICES=0       no GPU; -35: any error from then on
      CUDASHIM_MEM=1000000     bytes of device memory
      CUDASHIM_REUSE=1         freed addresses come again at once
-     CUDASHIM_LEAKS=1         at exit, exit status 99 if something was not given back
-     CUDASHIM_STATS=1         at exit, what was counted
+     CUDASHIM_LEAKS=1         exit status 99 if something was not given back
+     CUDASHIM_STATS=1         prints at exit what was counted
 
-   Restrictions on the .cu: kernels start by LAUNCH; __shared__ not in templates or inline functions, none of it dynamic; one host
-   thread. */
-
+   The .cu starts kernels by LAUNCH. __shared__ is not in templates or inline functions, and
+   none of it is dynamic. There is one host thread. */
 #ifndef CUDASHIM_CUDA_RUNTIME_H
 #define CUDASHIM_CUDA_RUNTIME_H
 
-#define CUDASHIM 1
+#include <deque>
+#include <functional>
+#include <memory>
+
+#include "shim_core.h"
+
+/* ---- Operations, and the streams in which they wait. An operation reads its sources when it
+   runs. A stream that captures puts operations into a graph instead of the queue. */
+namespace cudashim {
+
+enum Kind { KERNEL, GEMM, MEMSET, H2D, D2H };
+struct Op {
+  const char *what;
+  Here here;
+  Kind kind;
+  size_t bytes;
+  std::function<void()> run;
+};
+typedef std::shared_ptr<const Op> Work;
+
+} /* namespace cudashim */
+
+struct CUstream_st {
+  std::deque<cudashim::Work> queue;
+  long long submitted;
+  long long done;
+  cudaGraph_t graph;                         /* into which it captures, or NULL               */
+};
+struct CUevent_st {
+  cudaStream_t stream;                       /* NULL if it was never recorded                 */
+  long long until;
+};
+struct CUgraph_st {
+  std::vector<cudashim::Work> ops;
+};
+
+namespace cudashim {
+
+enum { QUEUE = 1024 };                       /* A launch waits if so many are queued.         */
+
+inline cudaStream_t live_stream(cudaStream_t stream, const char *call, Here here) {
+  must_live(stream, "stream", call, here);   /* The default stream is not emulated.           */
+  return stream;
+}
+
+inline void run_until(cudaStream_t stream, long long number) {
+  State &s = state();
+  while (stream->done < number) {
+    Work work = stream->queue.front();
+    stream->queue.pop_front();
+    s.op = work->what;
+    s.op_here = work->here;
+    work->run();
+    s.op = NULL;
+    stream->done++;
+  }
+}
+inline void run_all(cudaStream_t stream) { run_until(stream, stream->submitted); }
+
+inline std::vector<cudaStream_t> &streams() {
+  static auto *all = new std::vector<cudaStream_t>;
+  return *all;
+}
+inline void run_everything() {
+  for (cudaStream_t s : streams()) run_all(s);
+}
+
+/* Operations are counted when they are submitted: a test need not wait to read a count. */
+inline void count(const Op &op) {
+  Counters &c = state().count;
+  long long *const each[] = { &c.kernels, &c.gemms, &c.memsets, &c.copies_h2d, &c.copies_d2h };
+  c.ops++;
+  ++*each[op.kind];
+  if (op.kind == KERNEL) state().kernels[tidy(op.what)]++;
+  if (op.kind == H2D) c.bytes_h2d += (long long)op.bytes;
+  if (op.kind == D2H) c.bytes_d2h += (long long)op.bytes;
+}
+
+inline cudaError_t submit(cudaStream_t stream, Work work) {
+  int broken = stream->graph && state().capture_is_broken;
+  if (broken) return fail(cudaErrorStreamCaptureInvalidated);
+  if (stream->graph) {
+    stream->graph->ops.push_back(work);
+    return cudaSuccess;
+  }
+  count(*work);
+  stream->queue.push_back(work);
+  stream->submitted++;
+  if (!state().lazy) run_all(stream);
+  else if (stream->queue.size() > QUEUE) run_until(stream, stream->done + 1);
+  return cudaSuccess;
+}
+inline cudaError_t submit(cudaStream_t stream, Op op) {
+  return submit(stream, std::make_shared<const Op>(std::move(op)));
+}
+
+/* Returns an error for a call that may not be made while the stream captures. */
+inline cudaError_t refuse_capture(cudaStream_t stream) {
+  if (!stream->graph) return cudaSuccess;
+  state().capture_is_broken = 1;
+  return fail(cudaErrorStreamCaptureUnsupported);
+}
+
+} /* namespace cudashim */
 
 #include "shim_block.h"
 
@@ -37,405 +141,242 @@ inline const char *cudaGetErrorString(cudaError_t error) {
   return "unrecognized error code";
 }
 
-inline const char *cudaGetErrorName(cudaError_t error) {
-  switch (error) {
-#define X(name, number, text) case cuda##name: return "cuda" #name;
-    CUDASHIM_ERRORS(X)
-#undef X
-  }
-  return "unrecognized error code";
-}
-
-CUDASHIM_API cudaError_t cudaPeekAtLastError() {
+CUDASHIM_API cudaError_t cudaGetLastError() {
   cudashim::State &s = cudashim::state();
+  cudaError_t last = s.sticky ? s.sticky : s.last;
   s.count.api++;
   s.unread = NULL;
-  return s.sticky ? s.sticky : s.last;
-}
-
-CUDASHIM_API cudaError_t cudaGetLastError() {
-  cudaError_t last = cudaPeekAtLastError();
-  cudashim::state().last = cudaSuccess;
+  s.last = cudaSuccess;
   return last;
 }
 
 /* ---- The device */
 
-/* Without a device *n is not written, as in the real one. */
+struct cudaDeviceProp {
+  char name[256];
+  int major;
+  int minor;
+  int multiProcessorCount;
+};
+
+/* Without a device *n is not written, as in the real function. */
 CUDASHIM_API cudaError_t cudaGetDeviceCount(int *n) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
+  CUDASHIM_ENTER(ANYTIME);
   *n = cudashim::state().devices;
   return cudaSuccess;
 }
-
-CUDASHIM_API cudaError_t cudaSetDevice(int device) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
-  bool there = device >= 0 && device < cudashim::state().devices;
-  return there ? cudaSuccess : cudashim::fail(cudaErrorInvalidDevice);
-}
-
 CUDASHIM_API cudaError_t cudaGetDevice(int *device) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
+  CUDASHIM_ENTER(ANYTIME);
   *device = 0;
   return cudaSuccess;
 }
-
-CUDASHIM_API cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
-  if (device < 0 || device >= cudashim::state().devices)
-    return cudashim::fail(cudaErrorInvalidDevice);
-  *p = cudaDeviceProp();
-  snprintf(p->name, sizeof p->name, "cudashim");
-  p->totalGlobalMem = cudashim::state().memory;
-  p->sharedMemPerBlock = 48 * 1024;
-  p->major = 9;
-  p->multiProcessorCount = 4;
-  p->warpSize = 32;
-  p->maxThreadsPerBlock = 1024;
-  p->maxThreadsPerMultiProcessor = 2048;
-  p->l2CacheSize = 50 << 20;
-  return cudaSuccess;
-}
-
-template <class F>
-CUDASHIM_API cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, F *) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
-  *a = cudaFuncAttributes();
-  a->maxThreadsPerBlock = 1024;
-  a->ptxVersion = a->binaryVersion = 90;
-  return cudaSuccess;
-}
-
-CUDASHIM_API cudaError_t cudaRuntimeGetVersion(int *version) {
-  cudashim::state().count.api++;
-  *version = CUDART_VERSION;
-  return cudaSuccess;
-}
-CUDASHIM_API cudaError_t cudaDriverGetVersion(int *version) {
-  return cudaRuntimeGetVersion(version);
-}
-
-CUDASHIM_API cudaError_t cudaDeviceSynchronize() {
-  CUDASHIM_ENTER(cudashim::NOT_IN_CAPTURE);
-  cudashim::state().count.syncs++;
-  cudashim::run_everything();
+CUDASHIM_API cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int) {
+  CUDASHIM_ENTER(ANYTIME);
+  *p = { "cudashim", 9, 0, 4 };
   return cudaSuccess;
 }
 
 /* ---- Memory */
 
+typedef struct CUmemPool_st *cudaMemPool_t;
+enum cudaMemPoolAttr { cudaMemPoolAttrReleaseThreshold = 4 };
+enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
+
 CUDASHIM_API cudaError_t cudaMemGetInfo(size_t *unused, size_t *total) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
+  CUDASHIM_ENTER(ANYTIME);
   *total = cudashim::state().memory;
   *unused = *total - cudashim::memory().used;
+  return cudaSuccess;
+}
+CUDASHIM_API cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int) {
+  CUDASHIM_ENTER(ANYTIME);
+  *pool = NULL;
+  return cudaSuccess;
+}
+CUDASHIM_API cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *) {
+  CUDASHIM_ENTER(ANYTIME);
   return cudaSuccess;
 }
 
 template <class T>
 CUDASHIM_API cudaError_t cudaMalloc(T **p, size_t size, cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::NOT_IN_CAPTURE);
-  return cudashim::allocate_for((void **)p, size, false, here);
+  CUDASHIM_ENTER(NOT_IN_CAPTURE);
+  return cudashim::allocate((void **)p, size, 0, here);
 }
-
 template <class T>
 CUDASHIM_API cudaError_t cudaMallocHost(T **p, size_t size, cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::NOT_IN_CAPTURE);
-  return cudashim::allocate_for((void **)p, size, true, here);
-}
-
-template <class T>
-CUDASHIM_API cudaError_t cudaHostAlloc(T **p, size_t size, unsigned, cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::NOT_IN_CAPTURE);
-  return cudashim::allocate_for((void **)p, size, true, here);
-}
-
-/* Both wait for the device. */
-CUDASHIM_API cudaError_t cudaFree(void *p, cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::NOT_IN_CAPTURE);
-  if (!p) return cudaSuccess;
-  cudashim::state().count.frees++;
-  cudashim::run_everything();
-  cudashim::give_back(p, false, "cudaFree", here);
-  return cudaSuccess;
-}
-
-/* Stream-ordered memory: given out at once, taken back when the stream comes to it. */
-typedef struct CUmemPool_st *cudaMemPool_t;
-enum cudaMemPoolAttr { cudaMemPoolAttrReleaseThreshold = 4 };
-CUDASHIM_API cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
-  *pool = NULL;
-  return cudaSuccess;
-}
-CUDASHIM_API cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
-  return cudaSuccess;
+  CUDASHIM_ENTER(NOT_IN_CAPTURE);
+  return cudashim::allocate((void **)p, size, 1, here);
 }
 template <class T>
 CUDASHIM_API cudaError_t cudaMallocAsync(T **p, size_t size, cudaStream_t stream,
                                          cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::NOT_IN_CAPTURE);
-  cudashim::stream_of(stream, "cudaMallocAsync", here);
-  return cudashim::allocate_for((void **)p, size, false, here);
+  CUDASHIM_ENTER(NOT_IN_CAPTURE);
+  cudashim::live_stream(stream, "cudaMallocAsync", here);
+  return cudashim::allocate((void **)p, size, 0, here);
+}
+
+/* These wait for the device. */
+CUDASHIM_API cudaError_t cudaFree(void *p, cudashim::Here here = {}) {
+  CUDASHIM_ENTER(NOT_IN_CAPTURE);
+  cudashim::run_everything();
+  if (p) cudashim::give_back(p, 0, "cudaFree", here);
+  return cudaSuccess;
+}
+CUDASHIM_API cudaError_t cudaFreeHost(void *p, cudashim::Here here = {}) {
+  CUDASHIM_ENTER(NOT_IN_CAPTURE);
+  cudashim::run_everything();
+  if (p) cudashim::give_back(p, 1, "cudaFreeHost", here);
+  return cudaSuccess;
 }
 CUDASHIM_API cudaError_t cudaFreeAsync(void *p, cudaStream_t stream, cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::NOT_IN_CAPTURE);
-  cudashim::run_all(cudashim::stream_of(stream, "cudaFreeAsync", here));
-  cudashim::state().count.frees++;
-  cudashim::give_back(p, false, "cudaFreeAsync", here);
+  CUDASHIM_ENTER(NOT_IN_CAPTURE);
+  cudashim::run_all(cudashim::live_stream(stream, "cudaFreeAsync", here));
+  cudashim::give_back(p, 0, "cudaFreeAsync", here);
   return cudaSuccess;
 }
 
-CUDASHIM_API cudaError_t cudaFreeHost(void *p, cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::NOT_IN_CAPTURE);
-  if (!p) return cudaSuccess;
-  cudashim::state().count.frees++;
-  cudashim::run_everything();
-  cudashim::give_back(p, true, "cudaFreeHost", here);
-  return cudaSuccess;
-}
-
+/* CUDA does not promise that pageable memory is read before the call returns: it is read when
+   the copy runs. Pageable memory is written before the call returns. */
 CUDASHIM_API cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n,
-                                         cudaMemcpyKind kind, cudaStream_t stream = 0,
+                                         cudaMemcpyKind kind, cudaStream_t stream,
                                          cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
-  return cudashim::copy("cudaMemcpyAsync", to, from, n, kind,
-                        cudashim::stream_of(stream, "cudaMemcpyAsync", here), false, here);
+  CUDASHIM_ENTER(ANYTIME);
+  cudashim::live_stream(stream, "cudaMemcpyAsync", here);
+  int down = kind == cudaMemcpyDeviceToHost, pinned;
+  const char *destination = "the destination of the copy", *source = "the source of the copy";
+  char *t = down ? cudashim::host_bytes(to, n, destination, here, &pinned)
+                 : cudashim::device_bytes(to, n, destination, here);
+  char *f = down ? cudashim::device_bytes(from, n, source, here)
+                 : cudashim::host_bytes(from, n, source, here, &pinned);
+  if (!pinned && cudashim::refuse_capture(stream)) return cudashim::state().last;
+  cudashim::Kind kind_of_op = down ? cudashim::D2H : cudashim::H2D;
+  cudaError_t e = cudashim::submit(stream, cudashim::Op{ "cudaMemcpyAsync", here, kind_of_op, n,
+                                   [=] { memcpy(t, f, n); } });
+  if (!e && down && !pinned) cudashim::run_all(stream);
+  return e;
 }
 
-/* In the legacy stream: it does not wait for streams made with cudaStreamNonBlocking. */
-CUDASHIM_API cudaError_t cudaMemcpy(void *to, const void *from, size_t n, cudaMemcpyKind kind,
-                                    cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::NOT_IN_CAPTURE);
-  return cudashim::copy("cudaMemcpy", to, from, n, kind, cudashim::streams()[0], true, here);
-}
-
-CUDASHIM_API cudaError_t cudaMemsetAsync(void *to, int value, size_t n, cudaStream_t stream = 0,
+CUDASHIM_API cudaError_t cudaMemsetAsync(void *to, int value, size_t n, cudaStream_t stream,
                                          cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
-  return cudashim::set("cudaMemsetAsync", to, value, n,
-                       cudashim::stream_of(stream, "cudaMemsetAsync", here), here);
+  CUDASHIM_ENTER(ANYTIME);
+  cudashim::live_stream(stream, "cudaMemsetAsync", here);
+  char *t = cudashim::device_bytes(to, n, "the destination of the memset", here);
+  return cudashim::submit(stream, cudashim::Op{ "cudaMemsetAsync", here, cudashim::MEMSET, n,
+                          [=] { memset(t, value, n); } });
 }
 
-CUDASHIM_API cudaError_t cudaMemset(void *to, int value, size_t n, cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::NOT_IN_CAPTURE);
-  return cudashim::set("cudaMemset", to, value, n, cudashim::streams()[0], here);
-}
+/* ---- Streams and events. They are never deleted, since others may point to them. */
 
-/* ---- Streams */
+#define cudaStreamNonBlocking 1u
+#define cudaEventDisableTiming 2u
 
-CUDASHIM_API cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags,
+CUDASHIM_API cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned,
                                                    cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
-  if (flags > cudaStreamNonBlocking) return cudashim::fail(cudaErrorInvalidValue);
-  *stream = new CUstream_st{ {}, 0, 0, flags != cudaStreamNonBlocking, false, NULL };
+  CUDASHIM_ENTER(ANYTIME);
+  *stream = new CUstream_st{ {}, 0, 0, NULL };
   cudashim::streams().push_back(*stream);
   cudashim::born(*stream, "stream", here);
   return cudaSuccess;
 }
-
 CUDASHIM_API cudaError_t cudaStreamDestroy(cudaStream_t stream, cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
+  CUDASHIM_ENTER(ANYTIME);
   cudashim::died(stream, "stream", "cudaStreamDestroy", here);
-  if (stream->graph) cudashim::fatal(here, "cudaStreamDestroy of a stream that captures");
   cudashim::run_all(stream);
   return cudaSuccess;
 }
-
 CUDASHIM_API cudaError_t cudaStreamSynchronize(cudaStream_t stream, cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
-  stream = cudashim::stream_of(stream, "cudaStreamSynchronize", here);
+  CUDASHIM_ENTER(ANYTIME);
+  cudashim::live_stream(stream, "cudaStreamSynchronize", here);
   if (cudashim::refuse_capture(stream)) return cudashim::state().last;
   cudashim::state().count.syncs++;
   cudashim::run_all(stream);
   return cudaSuccess;
 }
 
-/* Answers first, then runs one operation: a loop of queries comes to an end. */
-CUDASHIM_API cudaError_t cudaStreamQuery(cudaStream_t stream, cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
-  stream = cudashim::stream_of(stream, "cudaStreamQuery", here);
-  if (cudashim::refuse_capture(stream)) return cudashim::state().last;
-  if (stream->done == stream->submitted) return cudaSuccess;
-  cudashim::run_until({ stream, stream->done + 1 });
-  return cudashim::fail(cudaErrorNotReady);
-}
-
-/* ---- Events */
-
-CUDASHIM_API cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags,
+CUDASHIM_API cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned,
                                                   cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
-  *event = new CUevent_st{ !(flags & cudaEventDisableTiming), false, { NULL, 0 }, 0 };
-  static auto *all = new std::vector<cudaEvent_t>;       /* never deleted, nor lost */
+  static auto *all = new std::vector<cudaEvent_t>;
+  CUDASHIM_ENTER(ANYTIME);
+  *event = new CUevent_st{ NULL, 0 };
   all->push_back(*event);
   cudashim::born(*event, "event", here);
   return cudaSuccess;
 }
-
-CUDASHIM_API cudaError_t cudaEventCreate(cudaEvent_t *event, cudashim::Here here = {}) {
-  return cudaEventCreateWithFlags(event, cudaEventDefault, here);
-}
-
 CUDASHIM_API cudaError_t cudaEventDestroy(cudaEvent_t event, cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
+  CUDASHIM_ENTER(ANYTIME);
   cudashim::died(event, "event", "cudaEventDestroy", here);
   return cudaSuccess;
 }
-
-CUDASHIM_API cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = 0,
+CUDASHIM_API cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream,
                                          cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
+  CUDASHIM_ENTER(NOT_IN_CAPTURE);
   cudashim::must_live(event, "event", "cudaEventRecord", here);
-  stream = cudashim::stream_of(stream, "cudaEventRecord", here);
-  event->captured = stream->graph != NULL;
-  if (event->captured) return cudaSuccess;
-  cudashim::push(stream, { NULL, {}, event });
-  event->until = cudashim::all_of(stream);
+  event->stream = cudashim::live_stream(stream, "cudaEventRecord", here);
+  event->until = stream->submitted;
   return cudaSuccess;
 }
-
-/* For cudaEventQuery and cudaEventSynchronize: not in a capture, nor of a captured event. */
-namespace cudashim {
-inline cudaError_t may_wait_for(cudaEvent_t event, const char *call, Here here) {
-  must_live(event, "event", call, here);
-  invalidate_capture();
-  if (event->captured) return fail(cudaErrorCapturedEvent);
-  if (state().capture) return fail(cudaErrorStreamCaptureUnsupported);
-  return cudaSuccess;
-}
-} /* namespace cudashim */
-
-CUDASHIM_API cudaError_t cudaEventQuery(cudaEvent_t event, cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
-  if (cudaError_t e = cudashim::may_wait_for(event, "cudaEventQuery", here)) return e;
-  cudashim::Until &u = event->until;
-  if (!u.stream || u.stream->done >= u.number) return cudaSuccess;
-  cudashim::run_until({ u.stream, u.stream->done + 1 });
-  return cudashim::fail(cudaErrorNotReady);
-}
-
 CUDASHIM_API cudaError_t cudaEventSynchronize(cudaEvent_t event, cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
-  if (cudaError_t e = cudashim::may_wait_for(event, "cudaEventSynchronize", here)) return e;
-  cudashim::state().count.event_syncs++;
-  if (event->until.stream) cudashim::run_until(event->until);
-  return cudaSuccess;
-}
-
-CUDASHIM_API cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to,
-                                              cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
-  for (cudaEvent_t e : { from, to }) {
-    cudashim::must_live(e, "event", "cudaEventElapsedTime", here);
-    if (!e->timing || !e->until.stream) return cudashim::fail(cudaErrorInvalidResourceHandle);
-    if (e->until.stream->done < e->until.number) return cudashim::fail(cudaErrorNotReady);
-  }
-  *ms = (float)(to->milliseconds - from->milliseconds);
-  return cudaSuccess;
-}
-
-CUDASHIM_API cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
-                                             unsigned = 0, cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
-  cudashim::must_live(event, "event", "cudaStreamWaitEvent", here);
-  stream = cudashim::stream_of(stream, "cudaStreamWaitEvent", here);
-  if (stream->graph && event->captured) return cudaSuccess;
-  if (event->captured) cudashim::fatal(here, "cudashim: no captures of more than one stream");
-  if (stream->graph) {
-    cudashim::invalidate_capture();
-    return cudashim::fail(cudaErrorStreamCaptureIsolation);
-  }
-  if (event->until.stream) cudashim::push(stream, { NULL, { event->until }, NULL });
+  CUDASHIM_ENTER(NOT_IN_CAPTURE);
+  cudashim::must_live(event, "event", "cudaEventSynchronize", here);
+  if (event->stream) cudashim::run_until(event->stream, event->until);
   return cudaSuccess;
 }
 
 /* ---- Graphs */
 
+enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1 };
+
 CUDASHIM_API cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode,
                                                 cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
-  if (!stream) return cudashim::fail(cudaErrorStreamCaptureUnsupported);
-  cudashim::must_live(stream, "stream", "cudaStreamBeginCapture", here);
-  if (stream->graph) return cudashim::fail(cudaErrorIllegalState);
-  if (cudashim::state().capture) cudashim::fatal(here, "cudashim: one capture at a time");
+  CUDASHIM_ENTER(NOT_IN_CAPTURE);
+  cudashim::live_stream(stream, "cudaStreamBeginCapture", here);
   cudashim::state().capture = stream;
+  cudashim::state().capture_is_broken = 0;
   stream->graph = new CUgraph_st;
   cudashim::born(stream->graph, "graph", here);
   return cudaSuccess;
 }
-
 CUDASHIM_API cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph,
                                               cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
-  stream = cudashim::stream_of(stream, "cudaStreamEndCapture", here);
-  *graph = NULL;
-  if (!stream->graph) return cudashim::fail(cudaErrorIllegalState);
-  cudaGraph_t captured = stream->graph;
-  bool broken = stream->broken;
+  CUDASHIM_ENTER(ANYTIME);
+  cudashim::live_stream(stream, "cudaStreamEndCapture", here);
+  *graph = stream->graph;
   stream->graph = NULL;
-  stream->broken = false;
   cudashim::state().capture = NULL;
-  if (!broken) { cudashim::state().count.captures++; *graph = captured; return cudaSuccess; }
-  cudashim::state().unread = NULL;                       /* this call tells of it */
-  cudashim::state().live.erase(captured);
-  delete captured;
+  if (!cudashim::state().capture_is_broken) return cudaSuccess;
+  cudashim::state().unread = NULL;           /* This call tells of it.                        */
+  cudashim::died(*graph, "graph", "cudaStreamEndCapture", here);
+  delete *graph;
+  *graph = NULL;
   return cudashim::fail(cudaErrorStreamCaptureInvalidated);
 }
-
-CUDASHIM_API cudaError_t cudaStreamIsCapturing(cudaStream_t stream,
-                                               cudaStreamCaptureStatus *status,
-                                               cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
-  stream = cudashim::stream_of(stream, "cudaStreamIsCapturing", here);
-  *status = !stream->graph ? cudaStreamCaptureStatusNone
-          : stream->broken ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
-  return cudaSuccess;
-}
-
 CUDASHIM_API cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
-                                              unsigned long long = 0,
-                                              cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
+                                              unsigned long long, cudashim::Here here = {}) {
+  CUDASHIM_ENTER(ANYTIME);
   cudashim::must_live(graph, "graph", "cudaGraphInstantiate", here);
-  cudashim::state().count.instantiations++;
-  *exec = new CUgraphExec_st{ graph->ops };
+  *exec = new CUgraph_st{ graph->ops };
   cudashim::born(*exec, "executable graph", here);
   return cudaSuccess;
 }
-
 CUDASHIM_API cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream,
                                          cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
+  CUDASHIM_ENTER(ANYTIME);
   cudashim::must_live(exec, "executable graph", "cudaGraphLaunch", here);
-  stream = cudashim::stream_of(stream, "cudaGraphLaunch", here);
+  cudashim::live_stream(stream, "cudaGraphLaunch", here);
   cudashim::state().count.graph_launches++;
   for (cudashim::Work &work : exec->ops)
     if (cudaError_t e = cudashim::submit(stream, work)) return e;
   return cudaSuccess;
 }
-
-/* With nodes NULL, how many there are. */
-CUDASHIM_API cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *n,
-                                           cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
-  cudashim::must_live(graph, "graph", "cudaGraphGetNodes", here);
-  if (!nodes) *n = graph->ops.size();
-  for (size_t i = 0; nodes && i < *n; i++)
-    nodes[i] = i < graph->ops.size() ? (cudaGraphNode_t)(void *)graph->ops[i].get() : NULL;
-  if (*n > graph->ops.size()) *n = graph->ops.size();
-  return cudaSuccess;
-}
-
 CUDASHIM_API cudaError_t cudaGraphDestroy(cudaGraph_t graph, cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
+  CUDASHIM_ENTER(ANYTIME);
   cudashim::died(graph, "graph", "cudaGraphDestroy", here);
   delete graph;
   return cudaSuccess;
 }
-
 CUDASHIM_API cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec, cudashim::Here here = {}) {
-  CUDASHIM_ENTER(cudashim::ANYTIME);
+  CUDASHIM_ENTER(ANYTIME);
   cudashim::died(exec, "executable graph", "cudaGraphExecDestroy", here);
   delete exec;
   return cudaSuccess;

@@ -1,49 +1,58 @@
-/* shim_core.h - what every part of the shim needs: places, fatal findings, the environment,
-   counters, injected failures, live objects, and what happens at exit. */
-
+/* shim_core.h - what every part of the emulation needs: findings, the environment, counters,
+   injected failures, live objects, and device memory. */
 #ifndef CUDASHIM_CORE_H
 #define CUDASHIM_CORE_H
 
+#include <signal.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "shim_types.h"
+#define CUDASHIM_ERRORS(X) \
+  X(Success, 0, "no error") \
+  X(ErrorInvalidValue, 1, "invalid argument") \
+  X(ErrorMemoryAllocation, 2, "out of memory") \
+  X(ErrorInvalidConfiguration, 9, "invalid configuration argument") \
+  X(ErrorInsufficientDriver, 35, \
+    "CUDA driver version is insufficient for CUDA runtime version") \
+  X(ErrorNoDevice, 100, "no CUDA-capable device is detected") \
+  X(ErrorIllegalAddress, 700, "an illegal memory access was encountered") \
+  X(ErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing") \
+  X(ErrorStreamCaptureInvalidated, 901, \
+    "operation failed due to a previous error during capture") \
+  X(ErrorUnknown, 999, "unknown error")
 
-#if defined __SANITIZE_ADDRESS__
-#define CUDASHIM_ASAN 1
-#elif defined __has_feature
-#if __has_feature(address_sanitizer)
-#define CUDASHIM_ASAN 1
-#endif
-#endif
-#if defined __SANITIZE_THREAD__
-#define CUDASHIM_TSAN 1
-#elif defined __has_feature
-#if __has_feature(thread_sanitizer)
-#define CUDASHIM_TSAN 1
-#endif
-#endif
+typedef enum cudaError {
+#define X(name, number, text) cuda##name = number,
+  CUDASHIM_ERRORS(X)
+#undef X
+} cudaError_t;
+
+typedef struct CUstream_st *cudaStream_t;
+typedef struct CUevent_st *cudaEvent_t;
+typedef struct CUgraph_st *cudaGraph_t;
+typedef struct CUgraph_st *cudaGraphExec_t;
 
 namespace cudashim {
 
-/* The line of the caller: a default argument of every API function. */
+/* The line of the caller: a default argument of every function of CUDA. */
 struct Here {
   const char *file;
   int line;
   Here(const char *f = __builtin_FILE(), int l = __builtin_LINE()) : file(f), line(l) {}
 };
 
-/* Every API call and operation that is counted; cudashim_count("NAME") reads one. */
+/* cudashim_count("NAME") reads one of these. */
 #define CUDASHIM_COUNTERS(X) \
-  X(api) X(ops) X(kernels) X(gemms) X(memsets) X(launches) \
-  X(copies_h2d) X(bytes_h2d) X(copies_d2h) X(bytes_d2h) X(copies_d2d) X(mallocs) X(frees) \
-  X(syncs) X(event_syncs) X(captures) X(instantiations) X(graph_launches)
+  X(api) X(ops) X(kernels) X(gemms) X(memsets) X(copies_h2d) X(bytes_h2d) X(copies_d2h) \
+  X(bytes_d2h) X(mallocs) X(frees) X(syncs) X(graph_launches)
 
 struct Counters {
 #define X(name) long long name = 0;
@@ -51,74 +60,71 @@ struct Counters {
 #undef X
 };
 
-struct Thing { std::string what; Here here; };         /* something that must be given back */
+struct Thing {                               /* something that must be given back             */
+  std::string what;
+  Here here;
+};
 
 struct State {
   Counters count;
-  std::map<std::string, long long> kernels;              /* how often each ran */
+  std::map<std::string, long long> kernels;  /* how often each ran                            */
   std::map<const void *, Thing> live;
-  cudaError_t last = cudaSuccess, sticky = cudaSuccess;
-  const char *unread = NULL;                             /* a launch that failed, ... */
-  Here unread_here;                                      /* ... which nobody looked at */
-  const char *op = NULL;                                 /* what the device runs now */
+  cudaError_t last = cudaSuccess;
+  cudaError_t sticky = cudaSuccess;          /* After it every call fails.                    */
+  const char *unread = NULL;                 /* a launch that failed, and nobody looked       */
+  const char *op = NULL;                     /* what the device runs now                      */
   Here op_here;
-  cudaStream_t capture = NULL;                           /* the stream that captures */
-
-  bool lazy = true, reuse = false;                       /* from the environment: */
-  std::string order, fail_name;
+  cudaStream_t capture = NULL;               /* the stream that captures                      */
+  int capture_is_broken = 0;
+  int lazy = 1;                              /* The rest is from the environment.             */
+  int reuse = 0;
+  int devices = 1;
+  int fail_code = 0;
   long fail_at = 0;
-  int fail_code = 0, devices = 1;
+  std::string fail_name;
+  std::string order;
   size_t memory = (size_t)8 << 30;
   State() { read_environment(); }
   inline void read_environment();
-  inline void read_failure(const char *text);
 };
 
 inline State &state() {
-  static State *only = new State;                        /* outlives every destructor */
+  static State *only = new State;            /* It lives longer than every destructor.        */
   return *only;
 }
 
-inline const char *setting(const char *name) {
+inline const char *setting(const char *name, const char *otherwise) {
   const char *text = getenv(name);
-  return text && *text ? text : NULL;
+  return text && *text ? text : otherwise;
 }
 
+/* CUDASHIM_FAIL is NAME:N or NAME:N:CODE. */
 inline void State::read_environment() {
-  const char *text = setting("CUDASHIM_LAZY");
-  lazy = !text || atoi(text);
-  reuse = setting("CUDASHIM_REUSE") != NULL;
-  order = (text = setting("CUDASHIM_ORDER")) ? text : "fwd";
-  devices = (text = setting("CUDASHIM_DEVICES")) ? atoi(text) : 1;
-  if ((text = setting("CUDASHIM_MEM"))) memory = (size_t)strtoull(text, NULL, 10);
-  fail_at = 0;
-  fail_name.clear();
-  if ((text = setting("CUDASHIM_FAIL"))) read_failure(text);
+  char name[100] = "";
+  lazy = atoi(setting("CUDASHIM_LAZY", "1"));
+  reuse = atoi(setting("CUDASHIM_REUSE", "0"));
+  devices = atoi(setting("CUDASHIM_DEVICES", "1"));
+  order = setting("CUDASHIM_ORDER", "fwd");
+  memory = strtoull(setting("CUDASHIM_MEM", "8589934592"), NULL, 10);
+  fail_at = fail_code = 0;
+  sscanf(setting("CUDASHIM_FAIL", ""), "%99[^:]:%ld:%d", name, &fail_at, &fail_code);
+  fail_name = name;
 }
 
-/* CUDASHIM_FAIL=N or NAME:N or NAME:N:CODE */
-inline void State::read_failure(const char *text) {
-  const char *colon = strchr(text, ':');
-  if (colon) fail_name.assign(text, colon);
-  char *end;
-  fail_at = strtol(colon ? colon + 1 : text, &end, 10);
-  fail_code = *end == ':' ? atoi(end + 1) : 0;
-}
-
-/* A mistake of the program's: say what and where, and stop. */
+/* Says what mistake the program has made, and where, and stops. */
 inline void __attribute__((format(printf, 2, 3), noreturn))
 fatal(Here here, const char *format, ...) {
-  char text[2048];
   va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
   fflush(stdout);
-  fprintf(stderr, "cudashim: %s (%s:%d)\n", text, here.file, here.line);
+  va_start(args, format);
+  fprintf(stderr, "cudashim: ");
+  vfprintf(stderr, format, args);
+  va_end(args);
+  fprintf(stderr, " (%s:%d)\n", here.file, here.line);
   _exit(98);
 }
 
-/* "(map<Tanh>)" is what a macro sees of a kernel in parentheses. */
+/* A macro sees a kernel in parentheses as "(map<Tanh>)". */
 inline std::string tidy(const char *name) {
   std::string s = name;
   return s.size() > 2 && s[0] == '(' && s.back() == ')' ? s.substr(1, s.size() - 2) : s;
@@ -126,42 +132,32 @@ inline std::string tidy(const char *name) {
 
 /* ---- Errors, injected and real */
 
-/* The code with which this call has to fail, or 0. */
+/* Returns the code with which this call has to fail, or 0. */
 inline int injected(const char *name, int usual) {
   State &s = state();
-  if (!s.fail_at || (!s.fail_name.empty() && s.fail_name != name)) return 0;
-  if (--s.fail_at > 0) return 0;
+  if (!s.fail_at || s.fail_name != name || --s.fail_at > 0) return 0;
   return s.fail_code ? s.fail_code : usual;
 }
 
 inline cudaError_t fail(int code) {
   State &s = state();
   s.last = (cudaError_t)code;
-  if (code >= 700 && code <= 719) s.sticky = s.last;     /* the context is lost */
+  if (code >= 700 && code <= 719) s.sticky = s.last;
   return s.last;
 }
 
-inline cudaError_t no_device() {
-  int devices = state().devices;
-  if (devices > 0) return cudaSuccess;
-  return fail(devices ? -devices : cudaErrorNoDevice);
-}
-
-inline void invalidate_capture();
-
 enum Rule { ANYTIME, NOT_IN_CAPTURE };
 
-/* The start of every API function. */
-inline cudaError_t enter(const char *name, Rule rule = ANYTIME) {
+/* The start of every function of CUDA. */
+inline cudaError_t enter(const char *name, Rule rule) {
   State &s = state();
   s.count.api++;
   if (s.sticky) return s.last = s.sticky;
-  bool allocates = strstr(name, "Malloc") || strstr(name, "HostAlloc");
-  if (int code = injected(name, allocates ? cudaErrorMemoryAllocation : cudaErrorUnknown))
-    return fail(code);
-  if (no_device()) return s.last;
+  int usual = strstr(name, "Malloc") ? cudaErrorMemoryAllocation : cudaErrorUnknown;
+  if (int code = injected(name, usual)) return fail(code);
+  if (s.devices <= 0) return fail(s.devices ? -s.devices : cudaErrorNoDevice);
   if (rule == ANYTIME || !s.capture) return cudaSuccess;
-  invalidate_capture();
+  s.capture_is_broken = 1;
   return fail(cudaErrorStreamCaptureUnsupported);
 }
 
@@ -170,36 +166,183 @@ inline cudaError_t enter(const char *name, Rule rule = ANYTIME) {
 
 #define CUDASHIM_ENTER(rule) \
   do { \
-    cudaError_t entered = cudashim::enter(__func__, rule); \
+    cudaError_t entered = cudashim::enter(__func__, cudashim::rule); \
     if (entered != cudaSuccess) return entered; \
   } while (0)
 
 /* ---- Objects that must be given back */
 
 inline void born(const void *object, const std::string &what, Here here) {
-  state().live[object] = Thing{what, here};
+  state().live[object] = Thing{ what, here };
 }
-
 inline void must_live(const void *object, const char *what, const char *call, Here here) {
   auto found = state().live.find(object);
   if (found != state().live.end() && found->second.what == what) return;
   fatal(here, "%s was given %p, which is not a live %s", call, object, what);
 }
-
 inline void died(const void *object, const char *what, const char *call, Here here) {
   must_live(object, what, call, here);
   state().live.erase(object);
 }
 
-/* ---- At exit */
+/* ---- Device memory and pinned memory. Two ranges of addresses are reserved, equally long.
+   Bytes are in the second. The address that cudaMalloc gives is the same place in the first,
+   which nobody may touch. So the host cannot follow a device address by accident. An
+   inaccessible page follows each block: reading past the end, and use after free, fault.
+   Addresses are not used twice, unless CUDASHIM_REUSE is 1. Then freed ones come again at once,
+   as from a pool. */
+enum { PAGE = 4096, ALIGNED = 8 };
 
-inline void print_counts() {
+struct Block {
+  char *page;                                /* The block ends at the end of its pages.       */
+  char *bytes;
+  size_t size;
+  size_t pages;
+  int pinned;
+  int live;
+  Here here;                                 /* allocated or freed here                       */
+};
+
+struct Memory {
+  size_t range = (size_t)1 << 36;
+  size_t reserved = PAGE;
+  size_t used = 0;
+  char *device;
+  char *bytes;
+  std::map<const char *, Block> blocks;      /* by their bytes; freed ones too                */
+  std::map<size_t, std::vector<char *>> freed;       /* first pages, by the number of bytes   */
+  Memory();
+};
+
+inline Memory &memory() {
+  static Memory *only = new Memory;
+  return *only;
+}
+
+inline int within(const void *p, const char *base) {
+  return (const char *)p >= base && (const char *)p < base + memory().range;
+}
+inline int is_device_address(const void *p) { return within(p, memory().device); }
+inline char *bytes_at(const void *p) {
+  Memory &m = memory();
+  return is_device_address(p) ? m.bytes + ((const char *)p - m.device) : (char *)p;
+}
+
+/* Returns the block that has this byte, or ends there, or is the last one before it. */
+inline Block *block_before(const char *bytes) {
+  auto after = memory().blocks.upper_bound(bytes);
+  if (!within(bytes, memory().bytes) || after == memory().blocks.begin()) return NULL;
+  return &(--after)->second;
+}
+inline Block *block_of(const char *bytes) {
+  Block *b = block_before(bytes);
+  return b && bytes <= b->bytes + b->size ? b : NULL;
+}
+
+inline std::string describe(const void *p) {
+  const Block *b = block_before(bytes_at(p));
+  if (!b) return "host memory";
+  long past = (long)(bytes_at(p) - b->bytes) - (long)b->size;
+  return (past >= 0 ? std::to_string(past) + " bytes past the end of " : "") +
+         std::to_string(b->size) + " bytes of " + (b->pinned ? "pinned host" : "device") +
+         " memory" + (b->live ? " allocated at " : " freed at ") + b->here.file + ':' +
+         std::to_string(b->here.line);
+}
+
+/* Returns where the n bytes at a device address are. Kernels may have stored what they were
+   given, so the address of bytes is as good. */
+inline char *device_bytes(const void *p, size_t n, const char *what, Here here) {
+  char *bytes = bytes_at(p);
+  Block *b = block_of(bytes);
+  if (!b || b->pinned || !b->live || n > b->size - (size_t)(bytes - b->bytes))
+    fatal(here, "%s of %zu bytes is %p, not device memory of that size: %s", what, n, p,
+          describe(p).c_str());
+  return bytes;
+}
+
+/* Only the size of pinned memory is known. */
+inline char *host_bytes(const void *p, size_t n, const char *what, Here here, int *pinned) {
+  Block *b = is_device_address(p) ? NULL : block_of((const char *)p);
+  if (is_device_address(p) || (b && (!b->live || (const char *)p + n > b->bytes + b->size)))
+    fatal(here, "%s of %zu bytes is %p, not host memory of that size: %s", what, n, p,
+          describe(p).c_str());
+  *pinned = b != NULL;
+  return (char *)p;
+}
+
+/* Gives *p a block; the address is not written if there is no memory. New bytes are NaN. */
+inline cudaError_t allocate(void **p, size_t size, int pinned, Here here) {
+  Memory &m = memory();
+  size_t rounded = (size + ALIGNED - 1) / ALIGNED * ALIGNED;
+  size_t pages = (rounded + PAGE - 1) / PAGE * PAGE, slack = pages - rounded;
+  state().count.mallocs++;
+  if (!pinned && (size > state().memory || m.used > state().memory - size))
+    return fail(cudaErrorMemoryAllocation);
+  char *page = m.bytes + m.reserved;
+  if (m.freed[pages].empty()) m.reserved += pages + PAGE;
+  else {
+    page = m.freed[pages].back();
+    m.freed[pages].pop_back();
+    m.blocks.erase(m.blocks.lower_bound(page), m.blocks.lower_bound(page + pages));
+  }
+  if (mprotect(page, pages, PROT_READ | PROT_WRITE)) return fail(cudaErrorMemoryAllocation);
+  memset(page + slack, 0xff, size);
+  if (!pinned) m.used += size;
+  Block b = { page, page + slack, size, pages, pinned, 1, here };
+  m.blocks[b.bytes] = b;
+  born(b.bytes, std::to_string(size) + " bytes of memory", here);
+  *p = pinned ? b.bytes : m.device + (b.bytes - m.bytes);
+  return cudaSuccess;
+}
+
+inline void give_back(void *p, int pinned, const char *call, Here here) {
+  Memory &m = memory();
+  auto found = m.blocks.find(bytes_at(p));
+  int right = found != m.blocks.end() && found->second.pinned == pinned && found->second.live;
+  if (!right) fatal(here, "%s was given %p, no block of its own: %s", call, p,
+                    describe(p).c_str());
+  Block &b = found->second;
+  b.live = 0;
+  b.here = here;
+  state().count.frees++;
+  if (!pinned) m.used -= b.size;
+  state().live.erase(b.bytes);
+  madvise(b.page, b.pages, MADV_DONTNEED);
+  mprotect(b.page, b.pages, PROT_NONE);
+  if (state().reuse) m.freed[b.pages].push_back(b.page);
+}
+
+inline std::string running_thread();         /* in shim_block.h                               */
+
+/* A fault outside of our memory comes again, with the default action. */
+inline void on_fault(int number, siginfo_t *info, void *) {
+  void *p = info->si_addr;
   State &s = state();
-#define X(name) fprintf(stderr, "cudashim: %s %lld\n", #name, s.count.name);
-  CUDASHIM_COUNTERS(X)
-#undef X
-  for (auto &k : s.kernels)
-    fprintf(stderr, "cudashim: kernel %s %lld\n", k.first.c_str(), k.second);
+  int ours = is_device_address(p) || within(p, memory().bytes);
+  if (!ours) signal(number, SIG_DFL);
+  else if (s.op)
+    fatal(s.op_here, "%s%s touches %p: %s", tidy(s.op).c_str(), running_thread().c_str(), p,
+          describe(p).c_str());
+  else fatal(Here("host code", 0), "host code touches %p: %s", p, describe(p).c_str());
+}
+
+inline char *reserve(size_t size) {
+  void *p = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) fatal(Here(), "cannot reserve %zu bytes of addresses", size);
+  return (char *)p;
+}
+
+inline Memory::Memory() : device(reserve(range)), bytes(reserve(range)) {
+  static char stack[64 * 1024];              /* The stack of a fiber may be full.             */
+  stack_t ours = {};
+  ours.ss_sp = stack;
+  ours.ss_size = sizeof stack;
+  sigaltstack(&ours, NULL);
+  struct sigaction action = {};
+  action.sa_sigaction = on_fault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaction(SIGSEGV, &action, NULL);
+  sigaction(SIGBUS, &action, NULL);
 }
 
 } /* namespace cudashim */
@@ -226,16 +369,7 @@ CUDASHIM_FOR_TESTS void cudashim_reset(void) {
   s.read_environment();
 }
 
-/* "NAME COUNT" of each kernel that ran, a line each. */
-CUDASHIM_FOR_TESTS const char *cudashim_kernels(void) {
-  static std::string text;
-  text.clear();
-  for (auto &k : cudashim::state().kernels)
-    text += k.first + ' ' + std::to_string(k.second) + '\n';
-  return text.c_str();
-}
-
-/* Prints what was not given back; how many things. */
+/* Prints what was not given back. Returns the number of these things. */
 CUDASHIM_FOR_TESTS int cudashim_leaks(void) {
   for (auto &thing : cudashim::state().live)
     fprintf(stderr, "cudashim: leak: %s (%s:%d)\n", thing.second.what.c_str(),
@@ -245,27 +379,25 @@ CUDASHIM_FOR_TESTS int cudashim_leaks(void) {
 
 namespace cudashim {
 
-inline void at_exit(int status) {
+inline void at_exit(int status, void *) {
   State &s = state();
-  if (setting("CUDASHIM_STATS")) print_counts();
+  if (atoi(setting("CUDASHIM_STATS", "0"))) {
+#define X(name) fprintf(stderr, "cudashim: %s %lld\n", #name, s.count.name);
+    CUDASHIM_COUNTERS(X)
+#undef X
+    for (auto &k : s.kernels)
+      fprintf(stderr, "cudashim: kernel %s %lld\n", k.first.c_str(), k.second);
+  }
   if (status) return;
   if (s.unread)
-    fatal(s.unread_here, "nobody looked at the error of the launch of %s: %s",
-          tidy(s.unread).c_str(), "see cudaGetLastError");
-  const char *leaks = setting("CUDASHIM_LEAKS");
-  if (!leaks || !atoi(leaks) || !cudashim_leaks()) return;
+    fatal(Here(), "nobody looked at the error of the launch of %s", tidy(s.unread).c_str());
+  if (!atoi(setting("CUDASHIM_LEAKS", "0")) || !cudashim_leaks()) return;
   fflush(NULL);
   _exit(99);
 }
 
-/* Registered before main, so that it runs after what the program registers. */
-__attribute__((constructor)) static void at_start() {
-#ifdef __GLIBC__
-  on_exit([](int status, void *) { at_exit(status); }, NULL);
-#else
-  atexit([] { at_exit(0); });
-#endif
-}
+/* This runs before main, so that at_exit runs after what the program registers. */
+__attribute__((constructor)) static void at_start() { on_exit(at_exit, NULL); }
 
 } /* namespace cudashim */
 
