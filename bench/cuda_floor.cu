@@ -39,7 +39,7 @@ static long long step_of(const product_of_floor &p, int x) {
 extern "C" void floor_add(int turns, int batch, int ta, int tb, int m, int n, int k,
                           int shared) {
   product_of_floor p = { turns, batch, ta, tb, m, n, k, shared, { NULL, NULL, NULL } };
-  if (lowest.n == FLOOR_PRODUCTS) { fprintf(stderr, "bench: too many products"); stop(); }
+  if (lowest.n == FLOOR_PRODUCTS) fail("bench: too many products");
   for (int x = 0; x < 3; x++) {
     size_t count = (size_t)entries_of(p, x) * (size_t)(shared >> x & 1 ? 1 : turns * batch);
     CU(cudaMalloc((void **)&p.x[x], count * sizeof(real)));

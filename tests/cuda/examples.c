@@ -1,5 +1,5 @@
 /* examples.c - the first steps of an example. It prints the loss of each step, and what the
-   last step cost: operations of the GPU, waits inside of Forward and Backward, and graphs.
+   last step cost: operations of the GPU, waits inside of passes, graphs, and allocations.
      cc -DEXAMPLE='"../../examples/07_gpt.c"' -I. tests/cuda/examples.c edf_cuda.o ...
    A program for a real GPU is compiled with -DNO_SHIM. It counts nothing. */
 #include <stdlib.h>
@@ -14,7 +14,7 @@ long long cudashim_count(const char *name);
 #endif
 
 enum { MEASURED = 6 };
-static long long operations, waits, in_pass, graphs;
+static long long operations, waits, in_pass, graphs, allocations;
 
 static void count(edf_event event, edf_node *x) {
   static int step;
@@ -27,11 +27,13 @@ static void count(edf_event event, edf_node *x) {
     if (step == MEASURED) {
       operations = cudashim_count("ops") - operations;
       graphs = cudashim_count("graph_launches") - graphs;
-      printf("\ncost %lld %lld %lld\n", operations, waits, graphs);
+      allocations = cudashim_count("mallocs") - allocations;
+      printf("\ncost %lld %lld %lld %lld\n", operations, waits, graphs, allocations);
       exit(0);
     }
     operations = cudashim_count("ops");
     graphs = cudashim_count("graph_launches");
+    allocations = cudashim_count("mallocs");
     waits = 0;
   }
   if (event != EDF_END_BACKWARD) return;

@@ -33,7 +33,7 @@ check() {
   "$dir/small.float" > "$dir/first" && same "$dir/small.float.cpu" "$dir/first" 1e-5 float
   "$dir/small.float" | cmp - "$dir/first"
   EDF_GRAPHS=0 "$dir/small.float" | cmp - "$dir/first"
-  EDF_PRECISION=tf32 "$dir/small.float" gemm > "$dir/out"
+  EDF_PRECISION=tf32 "$dir/small.float" gemm_conv > "$dir/out"
   same "$dir/small.float.cpu" "$dir/out" 1e-2 tf32
   for cpu in "$dir"/[01]*.cpu; do
     "${cpu%.cpu}" | grep -a '^losses' > "$dir/out"

@@ -1,5 +1,5 @@
 /* texts.c - runs the slides that tests/random/texts.py makes, on the CPU and on the GPU. A case
-   is declarations, "---", the text and "END". It runs three times: plain, recorded and replayed.
+   is declarations, "---", the text and "END". It runs plain, recorded and replayed.
    Prints each case that differs by more than 1e-9, and then how many ran.
      texts < CASES */
 #include <setjmp.h>

@@ -261,13 +261,14 @@ void launch(const char *name, Here here, void (*kernel)(P...), dim3 grid, unsign
             cudaStream_t stream, typename As<P>::type... args) {
   static_assert((sizeof(P) + ... + 0) <= 4096, "the arguments of a kernel have at most 4 KB");
   State &s = state();
-  int number = 0;
+  auto number = [n = 0]() mutable { return ++n; };
   cudaError_t e = enter("cudaLaunchKernel", ANYTIME);
   int fits = grid.x && grid.y && threads && grid.y <= 65535 && threads <= MAX_THREADS;
   if (!e && !fits) e = fail(cudaErrorInvalidConfiguration);
   if (!e) {
-    std::tuple<P...> all{ argument<P>(args, name, ++number, here)... };
+    std::tuple<P...> all{ argument<P>(args, name, number(), here)... };
     std::function<void()> call = [=] { std::apply(kernel, all); };
+    (void)number;                        /* A kernel may have no arguments.                   */
     e = submit(live_stream(stream, name, here), Op{ name, here, KERNEL, 0, [=] {
       run_grid(grid, threads, call);
     } });

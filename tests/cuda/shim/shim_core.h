@@ -23,7 +23,6 @@
   X(ErrorInsufficientDriver, 35, \
     "CUDA driver version is insufficient for CUDA runtime version") \
   X(ErrorNoDevice, 100, "no CUDA-capable device is detected") \
-  X(ErrorIllegalAddress, 700, "an illegal memory access was encountered") \
   X(ErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing") \
   X(ErrorStreamCaptureInvalidated, 901, \
     "operation failed due to a previous error during capture") \
