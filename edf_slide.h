@@ -1397,6 +1397,10 @@ static edf_slide__expr *edf_slide__read_sum(edf_slide__statement *l) {
   return x;
 }
 
+/* These are defined below. */
+static edf_slide__statement *edf_slide__line_of(const edf_slide__slide *all, const char *name);
+static edf_node *edf_slide__known(const edf_slide__slide *all, const char *name);
+
 /* ---- Reading lines. A newline ends a line. A blank replaces a newline in brackets, before an
    operator or after an operator. Blanks replace a comment. */
 static void edf_slide__join_lines(char *text) {
@@ -1413,23 +1417,30 @@ static void edf_slide__join_lines(char *text) {
   }
 }
 
-/* Reads a right side that is a node call: bceloss(s[b], y[b]). Returns 0 if it is not a call.
-   edf_slide__called_node reads the tensors of the call, when their nodes exist. */
+/* Reads a right side that is a node call: bceloss(s[b], y[b]). Returns 0 if the right side is
+   not a call alone. A scalar with such a name is a factor. edf_slide__called_node reads the
+   tensors of the call, when their nodes exist. */
 static int edf_slide__read_node_call(edf_slide__statement *l) {
   edf__scan *s = &l->m.e.scan, ahead = *s;
   if (!edf_slide__is_letter(edf_slide__peek(&ahead))) return 0;
-  const char *begin = ahead.at, *name = edf_slide__identifier(&ahead, "");
+  const char *begin = ahead.at, *name = edf_slide__identifier(&ahead, ""), *open;
   int f = edf_slide__function_named(name, ":="), depth = 1;
   if (f < 0 || !edf_slide__accept(&ahead, '(')) return 0;
-  s->at = ahead.at;
+  const edf_slide__statement *by = edf_slide__line_of(l->slide, name);
+  const edf_node *node = edf_slide__known(l->slide, name);
+  if ((by && by != l && !by->m.e.ref->rank) || (node && !node->rank)) return 0;
+  for (open = ahead.at; *ahead.at && depth; ahead.at++)
+    depth += (*ahead.at == '(') - (*ahead.at == ')');
+  if (depth || (edf_slide__peek(&ahead) && !strchr("\n|", *ahead.at))) return 0;
   if (*edf_slide__functions[f].takes == '=') {
+    s->at = open;
     l->kind = edf_slide__functions[f].takes[1];
     l->right = edf_slide__read_bracket(l);
     return 1;
   }
+  s->at = ahead.at;
   l->call = begin;                       /* The number 1 takes the place of the right side.   */
   l->right = edf_slide__sum_of(begin, NULL);
-  for (; *s->at && depth; s->at++) depth += (*s->at == '(') - (*s->at == ')');
   return 1;
 }
 static edf_node *edf_slide__called_node(edf_slide__statement *l);
@@ -3879,7 +3890,7 @@ typedef struct {
 static void edf_slide__find_loops_of(edf_slide__answer *a, edf_slide__statement *l) {
   edf__equation *e = &l->m.e;
   const edf_slide__statement *own = edf_slide__line_of_node(a->y);
-  int extent[EDF_MAX_INDEX] = { 0 };
+  int from[EDF_MAX_INDEX], extent[EDF_MAX_INDEX] = { 0 };
   double work = 1;
   for (int f = !l->of[0]; f < e->n_ref; f++)
     for (int d = 0; d < e->ref[f].rank; d++) {
@@ -3887,9 +3898,10 @@ static void edf_slide__find_loops_of(edf_slide__answer *a, edf_slide__statement 
       int i = edf__alone(e, p), n = l->of[f]->dim[d];
       if (i < 0) continue;
       if (extent[i] && extent[i] != n)
-        edf__syntax(&e->scan, p->at, "%s has two sizes, %d and %d: are indices transposed?",
-                    e->index[i].name, extent[i], n);
+        edf__syntax(&e->scan, p->at, "%s is %d in %s and %d in %s: are indices transposed?",
+                    e->index[i].name, extent[i], e->ref[from[i]].name, n, e->ref[f].name);
       extent[i] = n;
+      from[i] = f;
     }
   for (int i = 0; i < e->n_index; i++) {
     const char *name = e->index[i].name;

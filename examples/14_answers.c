@@ -27,7 +27,7 @@
        FAIL  a line that cannot be run:
              answer: line 4: x.grad[b,i] += W[i,J] a[b,J]
                                               ^
-               i has two sizes, 3 and 4: are indices transposed?
+               i is 3 in x.grad and 4 in W: are indices transposed?
        ok    W.grad: relative error ...
        FAIL  B.grad: relative error ...
              answer: line 3: B.grad[j] += a[B,j]
