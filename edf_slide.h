@@ -1201,6 +1201,7 @@ static int edf_slide__read_comparison(edf__scan *s, const char *expected) {
   if (!c || !strchr("<>=!", c)) edf_slide__found(s, expected);
   s->at++;
   int equal = *s->at == '=' && s->at++, which = c == '<' ? 1 : c == '>' ? 4 : c == '!' ? 5 : 2;
+  if (c == '!' && !equal) edf_slide__found(s, expected);
   return equal && strchr("<>", c) ? which | 2 : which;
 }
 

@@ -237,6 +237,7 @@ static const wrong lines[] = {
   { "s[b,4]", "y[b] = @", "number|end" },
   { "s[b,4]", "y@(b) = s[b,J]", "square brackets" },
   { "s[b,4]", "y[b] = 2 (s[b,J] + 1@", "')'|end" },
+  { "s[b,4]", "y[b,j] = 1[s[b,j] !@ 0]", "!=" },
   { "s[b,4]", "y[b] = s[b,0] @$ 2", "operator|end|'$'" },
   { "s[b,4]", "y[b,j] = s[b]@[j]", "comma|'['" },
   { "s[b,4]", "for b,j @y[b] += s[b,j]", "':'|'y'" },
