@@ -704,7 +704,7 @@ __device__ static real gelu_slope(real x) {
   real s = gelu_s(x), du = (real)1.5957691216057308 + 3 * (real)0.07135481282553 * x * x;
   return s + x * s * (1 - s) * du;
 }
-__device__ static int first(real x, real w, real p) { return x != x || p * w <= p * x; }
+__device__ static int first(real x, real w, int s) { return x != x || s * w <= s * x; }
 __device__ static int test(real x, real p) {
   int bit = x < 0 ? 0 : x > 0 ? 2 : 1;
   return ((int)p >> bit & 1) && x == x;
@@ -730,10 +730,10 @@ FUNCTION(Floor,     0, floor(x),                  0)
 FUNCTION(Stop,      0, x,                         0)
 FUNCTION(Test,      1, test(x, p),                0)
 FUNCTION(Reshape,   0, x,                         1)
-FUNCTION_OF_TWO(Div,     0, x / w,                  1 / w,          -y / w)
-FUNCTION_OF_TWO(Max,     1, first(x, w, p) ? x : w, first(x, w, p), !first(x, w, p))
-FUNCTION_OF_TWO(Min,     1, first(x, w, p) ? x : w, first(x, w, p), !first(x, w, p))
-FUNCTION_OF_TWO(BCELoss, 0, softplus(x) - w * x,    sigmoid(x) - w, -x)
+FUNCTION_OF_TWO(Div,     0, x / w,                   1 / w,           -y / w)
+FUNCTION_OF_TWO(Max,     0, first(x, w, 1) ? x : w,  first(x, w, 1),  !first(x, w, 1))
+FUNCTION_OF_TWO(Min,     0, first(x, w, -1) ? x : w, first(x, w, -1), !first(x, w, -1))
+FUNCTION_OF_TWO(BCELoss, 0, softplus(x) - w * x,     sigmoid(x) - w,  -x)
 
 /* ---- Number, Extent and Index: one number, or 0, 1, 2 ... */
 __global__ static void count_kernel(real *y, size_t n, real number, int counts) {
