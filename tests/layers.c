@@ -317,6 +317,21 @@ static void a_mean_over_the_batch_is_one_node(void) {
   }
 }
 
+/* A node that depends on no Input runs once for each batch size: here b + 1, and B. */
+static void constants_follow_the_batch(void) {
+  static const int batch[] = { 3, 3, 4, 1, 2, 4, 3 };
+  static edf_real numbers[4] = { 3, 1, 2, 5 };
+  edf_clear();
+  edf_node *x = edf_input("x[b]"), *y = edf_equations("y[b] = (b + 1) x[b] + 10 B");
+  for (int k = 0; k < 7; k++) {
+    edf_feed(x, numbers, batch[k]);
+    edf_forward();
+    for (int b = 0; b < batch[k]; b++)
+      CLOSE(edf_value(y)[b], (b + 1) * (double)numbers[b] + 10 * batch[k], 1e-5, 1e-6);
+  }
+  edf_clear();
+}
+
 int main(void) {
   RUN(convolutions);
   RUN(pooling);
@@ -330,6 +345,7 @@ int main(void) {
   RUN(embed);
   RUN(merged_and_split);
   RUN(a_mean_over_the_batch_is_one_node);
+  RUN(constants_follow_the_batch);
   edf_clear();
   return harness_report();
 }
