@@ -34,7 +34,7 @@ try() {
     if [ $variant = faulty ] && ! grep -q '^#if.*FAULTY' "$1"; then continue; fi
     define=; [ $variant = faulty ] && define=-DFAULTY
     "$CC" -std=c99 $CFLAGS -DEDF_LINKED $define -I. -Iexamples -o $out/$name.$variant "$1" \
-      $out/lab.o -lm || { echo "$name: does not compile" >&2; exit 2; }
+      $out/lab.o -lm || { echo "$name.$variant" >> $out/broken; continue; }
     for seed in 1 2; do
       (cd $out && timeout 120 ./$name.$variant $seed > $name.$variant.$seed.txt 2>&1 ||
         echo "FAILED $?" >> $name.$variant.$seed.txt)
@@ -43,7 +43,7 @@ try() {
   done
 }
 
-rm -f $out/*.txt
+rm -f $out/*.txt $out/broken
 half=0                                   # two at a time
 for program in "$programs"/*.c; do
   try "$program" &
@@ -57,8 +57,10 @@ for program in "$programs"/*.c; do
   echo "TRUE $(sed -n 's/.*SYMPTOMS  *//p;/SYMPTOMS/q' "$program")"
   echo "HEAD $(sed -n 's/.*MEASURE.*healthy  *//p;/MEASURE.*healthy/q' "$program" | tr -d ',')"
   for run in $out/$name.*.txt; do
+    [ -f "$run" ] || continue
     echo "RUN $(basename $run .txt)"
     grep -a -E '^doctor: |^MEASURE|^FAILED' "$run"
   done
 done > $out/runs
 awk -f $here/score.awk $here/findings.txt $out/runs
+[ ! -f $out/broken ] || { echo "does not compile: $(echo $(sort $out/broken))" >&2; exit 2; }
