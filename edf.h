@@ -5057,8 +5057,7 @@ static int edf__is_wrong(const edf__check *c, const edf__entry_tried *e) {
 
 /* Returns 1 if x[i] is at a kink, where yours may be any slope between left and right. If the
    function is smooth, the two slopes agree 16 times better with a step that is 16 times
-   smaller. Then the smaller steps count. The error of their slopes is 256 times smaller, so two
-   slopes give the limit: x^3 at 0 has the derivative 0. */
+   smaller. Then the smaller steps count. Two slopes give the limit: that of x^3 at 0 is 0. */
 static int edf__is_at_kink(edf__check *c, edf__entry_tried *e) {
   double before = edf__slope(c, e->i, edf__h);
   e->right = before;
