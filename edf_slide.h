@@ -1745,15 +1745,17 @@ static unsigned edf_slide__divides_by(const edf_slide__expr *x) {
 /* Moves the factor 1/B of (1/B) sum_b x into the sum, which makes the mean one equation. */
 static void edf_slide__find_means(edf_slide__expr *x) {
   for (edf_slide__expr *k = x->in; k; k = k->next) edf_slide__find_means(k);
-  for (edf_slide__expr **at = &x->in; x->sort == EDF_SLIDE__A_PRODUCT && *at; at = &(*at)->next)
-    for (edf_slide__expr *sum = x->in, *d = *at; sum; sum = sum->next)
-      if (sum->sort == EDF_SLIDE__A_SUM && !sum->in->next && edf_slide__divides_by(d) &&
-          sum->in->over == edf_slide__divides_by(d)) {
-        *at = d->next;
-        d->next = NULL;
-        edf_slide__append_expr(sum->in->in, d);
-        return;
-      }
+  if (x->sort != EDF_SLIDE__A_PRODUCT) return;
+  for (edf_slide__expr **at = &x->in, *d; (d = *at) != NULL; at = &d->next) {
+    unsigned by = edf_slide__divides_by(d);
+    for (edf_slide__expr *sum = by ? x->in : NULL; sum; sum = sum->next) {
+      if (sum->sort != EDF_SLIDE__A_SUM || sum->in->next || sum->in->over != by) continue;
+      *at = d->next;
+      d->next = NULL;
+      edf_slide__append_expr(sum->in->in, d);
+      return;
+    }
+  }
 }
 
 /* Stops unless the `for` of a line names exactly the indices of the line. */
@@ -2138,7 +2140,8 @@ typedef struct {
   int n_before;                          /* number of nodes when the equation was begun       */
   /* is_line is 1 for the left side of a line. any is 1 if an older node may be returned. */
   int is_line, any;
-  const edf_slide__expr *divisor;        /* factor that the kind replaces: 1/B in a mean      */
+  edf_slide__expr *divisor;              /* a factor that the kind may replace: 1/B, or NULL  */
+  int is_mean;                           /* 1 if the kind replaces the divisor                */
 } edf_slide__making;
 
 static void edf_slide__begin_equation(edf_slide__making *to, edf_slide__statement *l,
@@ -2202,6 +2205,25 @@ static void edf_slide__add_counts(edf_slide__making *to, const edf_slide__expr *
   }
 }
 
+/* Makes the divisor of a mean the kind of the equation, which then needs no node for 1/B. The
+   kind divides by all summed indices of the term, so the known sizes of the others multiply.
+   The divisor stays a factor if it has an index that no factor has, if another size is not
+   known, or if the term has more than two factors: their product is split, and one part may
+   already sum the index. Returns 0 if the divisor is zero. */
+static int edf_slide__add_divisor(edf_slide__making *to, int first, double *number) {
+  const edf__equation *e = &to->m.e;
+  unsigned by = edf_slide__divides_by(to->divisor);
+  unsigned has = edf_slide__refs_have(e, first, e->n_ref);
+  unsigned others = has & ~by & ~edf_slide__ref_has(e->ref);
+  double size = 1;
+  for (int i = 0; i < e->n_index; i++)
+    if (others >> i & 1) size *= to->l->m.extent[i] > 0 ? (double)to->l->m.extent[i] : 0;
+  to->is_mean = e->n_ref - first <= 2 && !(by & ~has) && size > 0;
+  if (!to->is_mean) return edf_slide__add_factors(to, to->divisor, number);
+  *number *= size;
+  return 1;
+}
+
 /* Adds one term: v, v w or p. Drops a term that is zero. Numbers alone get the tensor 1. */
 static void edf_slide__add_term(edf_slide__making *to, const edf_slide__value *v,
                                 const edf_slide__value *w, edf_slide__expr *p) {
@@ -2213,6 +2235,7 @@ static void edf_slide__add_term(edf_slide__making *to, const edf_slide__value *v
       p ? edf_slide__add_factors(to, p, &number) : edf_slide__add_factor(to, v, &number);
   if (w && there) there = edf_slide__add_factor(to, w, &number);
   if (p && there) edf_slide__add_counts(to, p, first, &number);
+  if (p && there && to->divisor) there = edf_slide__add_divisor(to, first, &number);
   if (there && e->n_ref == first) {
     edf_slide__value one = edf_slide__number_value(to->l, 1);
     edf_slide__add_factor(to, &one, &number);
@@ -2351,24 +2374,16 @@ static void edf_slide__split_early(edf_slide__statement *l, edf_slide__expr *x) 
   x->in = x->in ? early : sum->in;
 }
 
-/* Returns the divisor of a mean over the batch, as 1/B, or NULL. An equation of kind MEAN
-   divides by itself and needs no node for 1/B. A product of more than two other factors returns
-   NULL. It is split, and one part may already sum the index. */
-static const edf_slide__expr *edf_slide__batch_divisor(const edf_slide__statement *l,
-                                                       const edf_slide__expr *p) {
-  const edf_slide__expr *divisor = NULL;
-  unsigned has = 0, batch = 0, by;
-  int n = 0;
-  double number;
+/* Returns a factor that divides product p by the batch size, if p sums the batch, else NULL. */
+static edf_slide__expr *edf_slide__batch_divisor(const edf_slide__statement *l,
+                                                 const edf_slide__expr *p) {
+  unsigned batch = 0;
   for (int i = 0; i < l->m.e.n_index; i++) batch |= (unsigned)(l->m.extent[i] == 0) << i;
-  for (const edf_slide__expr *f = p->in; f; f = f->next) {
-    by = edf_slide__divides_by(f);
-    if (!divisor && by & batch && !(by & ~p->over)) { divisor = f; continue; }
-    if (edf_slide__constant(l, f, &number)) continue;
-    has |= edf_slide__expr_has(l, f);
-    n++;
+  for (edf_slide__expr *f = p->in; f; f = f->next) {
+    unsigned by = edf_slide__divides_by(f);
+    if (by & batch && !(by & ~p->over)) return f;
   }
-  return divisor && n <= 2 && !(edf_slide__divides_by(divisor) & ~has) ? divisor : NULL;
+  return NULL;
 }
 
 /* Builds left = x for a sum or a product x. If `any` is 1, it may return an older node. */
@@ -2385,12 +2400,7 @@ static edf_node *edf_slide__sum_node(edf_slide__statement *l, edf_slide__expr *x
   for (edf_slide__expr *p = x->sort == EDF_SLIDE__A_SUM ? x->in : x; p;
        p = p == x ? NULL : p->next)
     edf_slide__add_term(&to, NULL, NULL, p);
-  if (to.divisor && to.m.e.n_term) {     /* undo the division by other summed indices         */
-    kind = EDF_SLIDE__MEAN;
-    for (int i = 0; i < l->m.e.n_index; i++)
-      if ((x->in->over & ~edf_slide__divides_by(to.divisor)) >> i & 1)
-        to.m.e.term->number *= (double)l->m.extent[i];
-  }
+  if (to.is_mean) kind = EDF_SLIDE__MEAN;
   if (to.m.e.n_term) edf_slide__check_reduction(kind, &to.m.e);
   return edf_slide__end_equation(&to, NULL, kind);
 }
