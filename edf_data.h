@@ -589,11 +589,11 @@ static void edf_data__csv_rows(edf_data__file *f, int *dim, edf_real *value) {
     int n = 0;
     do {
       const char *from = f->at;
-      int length = (int)strcspn(from, ",\r\n");
       int fits = edf_data__csv_number(&f->at, &number) && (!*f->at || strchr(",\n", *f->at));
-      const char *found = edf_fmt("'%.*s'", length < 40 ? length : 40, from);
+      int n_wrong = fits ? 0 : (int)strcspn(from, ",\r\n");
       edf_data__require(f, from, fits, "expected a number, and then ',' or a new line, found "
-                        "%s", length ? found : "nothing");
+                        "%s", n_wrong ? edf_fmt("'%.*s'", n_wrong < 40 ? n_wrong : 40, from)
+                        : "nothing");
       if (value) *value++ = (edf_real)number;
     } while (++n < INT_MAX && *f->at == ',' && f->at++);
     if (!dim[0]) dim[1] = n;
@@ -1039,8 +1039,9 @@ static int edf_onnx__constant(edf_onnx__file *o, int v, int type, int n, const i
 static int edf_onnx__table(edf_onnx__file *o, int n, const int *dim, const int *x) {
   edf_page data = { NULL, 0 };
   size_t size = edf_data__entries(dim, n);
+  unsigned char *at = edf_data__room(&data, 8 * size);
   for (size_t i = 0; i < size; i++)
-    edf_data__put_number(edf_data__room(&data, 8), (uint64_t)(int64_t)x[i], 8, 0);
+    edf_data__put_number(at + 8 * i, (uint64_t)(int64_t)x[i], 8, 0);
   return edf_onnx__constant(o, -++o->parts, EDF_ONNX__INT64, n, dim, &data);
 }
 static int edf_onnx__reals(edf_onnx__file *o, int v, int n, const int *dim, const edf_real *x) {

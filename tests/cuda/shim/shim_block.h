@@ -14,7 +14,7 @@
 #error "the emulation is for Linux on x86-64"
 #endif
 
-/* ---- What a kernel sees. Grids have two dimensions, and blocks have one. */
+/* ---- The names that a kernel reads. Grids have two dimensions, and blocks have one. */
 
 #define __global__
 #define __device__
