@@ -1335,41 +1335,53 @@ static edf_node *edf__node2(const edf_op *about, const char *file, int line, edf
 }
 
 /* exp that a compiler vectorises: x = n ln2 + r, a polynomial for exp(r), and 2^n by the
-   exponent's bits, in two halves so that subnormal results are right. Beyond -104 and 89 it is
-   0 or infinity anyway. Within 1 ulp; NaN stays NaN. Coefficients: Cephes, expf, tanhf. */
+   exponent's bits, in two halves so that subnormal results are right. Beyond -104 and 104 it is
+   0 or infinity anyway. Within 1 ulp; NaN stays NaN. Limits and signs are set by bits, because
+   gcc makes no vectors of a loop with a branch. Coefficients: Cephes, expf, tanhf. */
 #if EDF_REAL_IS_DOUBLE
 static double edf__exp(double x) { return exp(x); }
 static double edf__tanh(double x) { return tanh(x); }
 #else
+static inline int32_t edf__bits_of(float x) {
+  int32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+static inline float edf__float_of(int32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
 static inline float edf__power_of_two(int32_t n) {
-  float power;
-  n = (int32_t)((uint32_t)(n + 127) << 23);
-  memcpy(&power, &n, sizeof power);
-  return power;
+  return edf__float_of((int32_t)((uint32_t)(n + 127) << 23));
 }
 
 static inline float edf__exp(float x) {
-  float t = x < -104 ? -104 : x;
-  t = t > 89 ? 89 : t;
-  float n = (t * 1.44269504f + 12582912.f) - 12582912.f;       /* rounds to a whole number */
+  int32_t bits = edf__bits_of(x), size = bits & 0x7fffffff, limit = edf__bits_of(104);
+  int32_t nan = (0x7f800000 - size) >> 31;                     /* all ones for a NaN          */
+  float t = edf__float_of((bits ^ size) | (size < limit ? size : limit) | nan);
+  float whole = t * 1.44269504f + 12582912.f;                  /* its low bits are n          */
+  float n = whole - 12582912.f;
   float r = (t - n * 0.693359375f) + n * 2.12194440e-4f;
   float p = 1.9875691500e-4f * r + 1.3981999507e-3f;
   p = p * r + 8.3334519073e-3f;
   p = p * r + 4.1665795894e-2f;
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
-  int32_t k = n == n ? (int32_t)n : 0, half = k / 2;
+  int32_t k = edf__bits_of(whole) - edf__bits_of(12582912.f), half = k >> 1;
   return (p * r * r + r + 1) * edf__power_of_two(half) * edf__power_of_two(k - half);
 }
 
 static inline float edf__tanh(float x) { /* near 0 by an odd polynomial                       */
-  float size = x < 0 ? -x : x, z = x * x;
-  float p = -5.70498872745e-3f * z + 2.06390887954e-2f;
+  int32_t bits = edf__bits_of(x), size = bits & 0x7fffffff;
+  int32_t is_near = (size - edf__bits_of(0.625f)) >> 31;       /* all ones, or 0              */
+  float z = x * x, p = -5.70498872745e-3f * z + 2.06390887954e-2f;
   p = p * z - 5.37397155531e-2f;
   p = p * z + 1.33314422036e-1f;
   p = p * z - 3.33332819422e-1f;
-  float near = p * z * x + x, far = 1 - 2 / (edf__exp(2 * size) + 1);
-  return size < 0.625f ? near : x < 0 ? -far : far;
+  float near = p * z * x + x, far = 1 - 2 / (edf__exp(2 * edf__float_of(size)) + 1);
+  return edf__float_of((edf__bits_of(near) & is_near) |
+                       (((bits ^ size) | edf__bits_of(far)) & ~is_near));
 }
 #endif
 static edf_real edf__ln(edf_real x) { return (edf_real)log((double)x); }
