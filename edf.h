@@ -3146,8 +3146,8 @@ static edf_real *edf__panels_of(const edf_route *r, int across, const edf_real *
   ptrdiff_t key[4] = { line->n, line->s[operand], column->n, column->s[operand] };
   for (int i = 0; i < edf.n_parameters; i++)       /* or begins within one                    */
     found |= (size_t)(b - edf.parameters[i]->value) < edf.parameters[i]->size;
-  if (!found || k + 1 != r->first[3] || c + 1 != r->first[across + 1] || !edf.direction ||
-      w != edf.workspace) return NULL;
+  if (!found || k + 1 != r->first[3] || c + 1 != r->first[across + 1] || !edf.direction)
+    return NULL;
   edf__panels *p = w->kept;
   while (p->of && (p->of != b || memcmp(p->key, key, sizeof key)))
     if (++p == w->kept + 64) return NULL;
@@ -3158,6 +3158,9 @@ static edf_real *edf__panels_of(const edf_route *r, int across, const edf_real *
   p->pass = edf__passes;
   if (!p->again) return NULL;
   size_t width = (size_t)(column->n + column->n / 2) + EDF__STRIP;
+#ifdef _OPENMP
+#pragma omp critical(edf_kept)
+#endif
   p->at = (edf_real *)edf__grow(&edf.kept, p->at, (size_t)line->n * width * sizeof *p->at);
   *packed = p->packed;
   p->packed = 1;
@@ -3194,7 +3197,7 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
         edf__find_places(&w->column[EDF_A], r, EDF__K, x, k, t.k);
         edf__find_places(&w->row[EDF_B], r, EDF__K, y, k, t.k);
         ptrdiff_t step = t.k > 1 ? row[1] - *row : 0;
-        int even = (rows <= 128 || edf__abs(step) <= 128) &&
+        int even = (rows <= 32 || edf__abs(step) <= 128) &&
                    edf__run_of(row, t.k, step) == t.k;
         for (ptrdiff_t c = 0, n; c < n_j; c += n, panel += t.k * wide) {
           const ptrdiff_t *to = w->column[EDF_OUT].at + c, *from = w->column[EDF_B].at + c;
