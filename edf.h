@@ -5208,7 +5208,7 @@ static const char *edf__likely(edf__check *c) {
       double would_be = edf__would_be(c, m, k, yn / nn);
       fits += edf__relative_error(c, c->entry[k].yours, would_be) <= edf__small;
     }
-    if (c->n - fits <= c->n / 50)
+    if (c->n - fits <= c->n / 25)
       return m == EDF__FACTOR ? edf__text(edf__mistakes[m], yn / nn) : edf__mistakes[m];
   }
   const char *probe = edf__probe(c, 0);
