@@ -104,12 +104,6 @@ static inline void plain_softmax(double *x, int n, int apart) {
   FOR(i, n) sum += x[i * apart] = exp(x[i * apart] - most);
   FOR(i, n) x[i * apart] /= sum;
 }
-static inline void plain_normalize(double *x, int n) {
-  double mean = 0, variance = 0;
-  FOR(i, n) mean += x[i] / n;
-  FOR(i, n) variance += (x[i] - mean) * (x[i] - mean) / n;
-  FOR(i, n) x[i] = (x[i] - mean) / sqrt(variance + 1e-5);
-}
 
 /* ---- The text's side. */
 static inline const char *say(const char *format, ...) {

@@ -13,7 +13,7 @@ JOB := @sh tests/job.sh
 
 numbers := nodes layers optim graph kernels course_lines puzzles
 words   := wrong gradcheck printed memory answers lab stepping device findings
-check   := $(patsubst %,double/%,$(numbers) $(words) logic sequences files)
+check   := $(patsubst %,double/%,$(numbers) $(words) sequences files)
 test    := compile random examples readme cuda python playground omp/kernels blas/kernels \
            $(patsubst %,asan/%,sequences $(numbers) $(words) files) $(check) \
            $(patsubst %,float/%,$(numbers) files doctor) \
