@@ -1,36 +1,12 @@
 /* answers.c - edf_check_backward accepts right backwards, in loops and with capitals, and
    refuses wrong ones with the words of the mistake. */
 
-#include "harness.h"
-#include "edf_slide.h"
+#include "plain.h"
 
 static const double right = EDF_REAL_IS_DOUBLE ? 1e-6 : 2e-3;
 
-/* Reads "x[b,4] W[3,4] k[b]=5": Inputs have a batch or count classes, others are Parameters. */
-static void declare(const char *list) {
-  static edf_real numbers[8][400];
-  edf_real *data = *numbers;
-  for (int n = 1; *list; data += 400, n++) {
-    size_t length = strcspn(list, " =");
-    int classes = list[length] == '=' ? atoi(list + length + 1) : 0;
-    const char *decl = edf_fmt("%.*s", (int)length, list);
-    for (int i = 0; i < 400; i++)
-      data[i] = (edf_real)(classes ? i * 7 % 11 % classes : 0.6 + 0.1 * n + 0.5 * sin(i * 1.3));
-    if (classes || strstr(decl, "[b")) {
-      edf_node *x = edf_input("%s", decl);
-      if (!classes) edf_want_grad(x);
-      edf_feed(x, data, 3);
-    } else {
-      Parameter *p = edf_parameter("%s", decl);
-      memcpy(p->value, data, p->size * sizeof *data);
-    }
-    list += strcspn(list, " ");
-    list += strspn(list, " ");
-  }
-}
-
 static edf_node *build(const char *tensors, const char *text) {
-  declare(tensors);
+  declare_plain(tensors);
   edf_node *y = edf_equations("%s", text);
   Forward();
   return y;
@@ -72,7 +48,7 @@ static const struct { const char *tensors, *text, *answer; } good[] = {
   { "Phi[4] x[4] y", "L = (Phi[J] x[J] - y)^2",
     "r = Phi[J] x[J] - y\nPhi.grad[j] += 2 L.grad r x[j]\nx.grad[j] += 2 L.grad r Phi[j]\n"
     "y.grad -= 2 L.grad r" },
-  { "P[b,4] y[b]=4", "l[b] = -ln P[b,y[b]]", "P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]]" },
+  { "P[b,4]+ y[b]=4", "l[b] = -ln P[b,y[b]]", "P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]]" },
   { "e[7,3] w[b,5]=7", "h[b,t,i] = e[w[b,t],i]",
     "for b,t,i: e.grad[w[b,t],i] += h.grad[b,t,i]" },
   { "L[b,6,6,2] W[2,2,2,3]", "M[b,x,y,j] = W[DX,DY,I,j] L[b,2*x+DX,2*y+DY,I]",
@@ -91,7 +67,7 @@ static const struct { const char *tensors, *text, *answer; } good[] = {
   { "x[b,3] mu[3]", "s[j] = (1/(B-1)) sum_b (x[b,j]-mu[j])^2",
     "x.grad[b,j] += (2/(B-1)) s.grad[j] (x[b,j]-mu[j])\n"
     "for b,j: mu.grad[j] -= (2/(B-1)) s.grad[j] (x[b,j]-mu[j])" },
-  { "mu[4] sg[4]", "KL = 1/2 sum_i (mu[i]^2 + sg[i]^2 - 1 - ln sg[i]^2)",
+  { "mu[4] sg[4]+", "KL = 1/2 sum_i (mu[i]^2 + sg[i]^2 - 1 - ln sg[i]^2)",
     "mu.grad[i] += KL.grad mu[i]\nsg.grad[i] += KL.grad (sg[i] - 1/sg[i])" },
   { "h[4] W[4,4] C[4]", "u[i] = sig( W[i,J] h[J] - C[i] )\nv[i] = h[i] + u[i]",
     "h.grad[i] += v.grad[i]\nu.grad[i] += v.grad[i]\n"
@@ -188,7 +164,7 @@ static void what_cannot_be_read_is_said_with_its_line(void) {
 
 /* Nodes that C calls have built can be asked for too. What Backward has left stays. */
 static void nodes_of_c_calls_are_checked(void) {
-  declare("x[b,3] k[b]=4 W[3,4] B[4]");
+  declare_plain("x[b,3] k[b]=4 W[3,4] B[4]");
   Parameter *w = edf_find("W");
   edf_node *x = edf_find("x"), *k = edf_find("k");
   CompNode *s = edf_einsum("s[b,j] = W[I,j] x[b,I] - B[j]", w, x, edf_find("B"));
@@ -210,7 +186,7 @@ static void nodes_of_c_calls_are_checked(void) {
 
 /* The gradient of an Input may be left out, that of a Parameter may not. */
 static void gradients_of_inputs_may_be_missing(void) {
-  declare("x[b,3] W[3,3] C[3]");
+  declare_plain("x[b,3] W[3,3] C[3]");
   edf_node *y = edf_equations("%s", affine[1]);
   CHECK(check(y, (W C) + 1) <= right, "%s", captured);
   CHECK(check(y, (X C) + 1) == 1, "%s", captured);

@@ -152,6 +152,7 @@ static inline void fill_leaf(array *a, edf_node *x) {
 
 /* "x[b,5] W[3,5]+ y[b]=4" */
 static inline void declare_plain(const char *list) {
+  slide.leaves = 0;
   while (*list) {
     size_t n = strcspn(list, " +@=~");
     const char *decl = edf_fmt("%.*s", (int)n, list);
@@ -230,7 +231,7 @@ static inline void compare_gradient(array *a, void (*loops)(void)) {
 static inline void run_version(void (*loops)(void)) {
   edf_node *loss = NULL;
   int slopes = 0;
-  slide.leaves = slide.outputs = 0;
+  slide.outputs = 0;
   slide.building = 1;
   loops();
   slide.building = 0;

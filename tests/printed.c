@@ -5,8 +5,7 @@
    What edf_print_equations prints is the same program too: read again and trained, it gives
    the same bits. */
 
-#include "harness.h"
-#include "edf_slide.h"
+#include "plain.h"
 #include <ctype.h>
 
 enum { NODES = 200, LETTERS = 24, PROGRAM = 200000 };
@@ -519,27 +518,7 @@ static void evaluate(const char *what, edf_node *loss) {
 
 /* ---- The programs: what they read, and what they build. Their last node is the loss. */
 
-enum { BATCH = 3, MOST = 1 << 16, STEPS = 20 };
-
-/* Reads "x[b,4] W[3,4] k[b]=5": Inputs have a batch or count classes, others are Parameters. */
-static void declare(const char *list) {
-  static edf_real numbers[12][400];
-  edf_real *data = *numbers;
-  for (; *list; data += 400) {
-    size_t n = strcspn(list, " =");
-    int classes = list[n] == '=' ? atoi(list + n + 1) : 0;
-    const char *decl = edf_fmt("%.*s", (int)n, list);
-    for (int i = 0; i < 400; i++)
-      data[i] = classes ? (edf_real)(i * 7 % 11 % classes) : edf_uniform(-1, 2);
-    if (classes || strstr(decl, "[b")) {
-      edf_node *x = edf_input("%s", decl);
-      if (!classes) edf_want_grad(x);
-      edf_feed(x, data, strstr(decl, "[b") ? BATCH : 1);
-    } else edf_init_normal(edf_parameter("%s", decl), 0, (edf_real)0.7);
-    list += strcspn(list, " ");
-    list += strspn(list, " ");
-  }
-}
+enum { MOST = 1 << 16, STEPS = 20 };
 
 static void mlp(void) {
   CompNode *h = Dropout(Sigmoid(Affine(edf_affine_params(5, 4), edf_find("x"))), 0.3);
@@ -613,7 +592,7 @@ enum { MODELS = sizeof models / sizeof *models, TEXTS = sizeof texts / sizeof *t
 /* Builds model k, or behind the models text k - MODELS, and returns its name. */
 static const char *build(int k) {
   edf_seed((unsigned)k + 1);
-  declare(k < MODELS ? models[k].tensors : texts[k - MODELS].tensors);
+  declare_plain(k < MODELS ? models[k].tensors : texts[k - MODELS].tensors);
   if (k < MODELS) models[k].build();
   else edf_equations("%s", texts[k - MODELS].text);
   return k < MODELS ? edf_fmt("model %d", k) : texts[k - MODELS].text;
@@ -650,7 +629,7 @@ static CompNode *own(edf_node *a, edf_node *b) {
 static void a_formula_of_an_op_runs(void) {
   static const edf_op op = { "Mine", NULL, cube_forward, cube_backward, "y x", "y@ = x@^3",
                              "x.grad@ += 3 y.grad@ x@^2" };
-  declare("x[b,3]");
+  declare_plain("x[b,3]");
   edf_node *in[1] = { edf_find("x") };
   CompNode *y = edf_node_at(&op, "hw1.c", 7, 1, in, NULL, 0);
   CHECK(y->line == 7 && !strcmp(y->op, "Mine"), "%s:%d", y->file, y->line);
@@ -658,7 +637,7 @@ static void a_formula_of_an_op_runs(void) {
 }
 
 static void a_formula_of_a_users_node_runs(void) {
-  declare("x[b,3]");
+  declare_plain("x[b,3]");
   CompNode *y = own(edf_find("x"), NULL);
   CHECK(edf_formula(y, "y[b,i] = x[b,i]^3", "for b,i: x.grad[b,i] += 3 y.grad[b,i] x[b,i]^2")
         == y,
@@ -730,7 +709,7 @@ static void printed_equations_give_the_same_bits(void) {
 
 /* Names that would be misread get a number, and are not printed as they are. */
 static void odd_names_are_read_again(void) {
-  declare("x[b,3] exp h[4]");
+  declare_plain("x[b,3] exp h[4]");
   edf_node *h = edf_find("h");
   CompNode *y = edf_name(Mul(edf_find("x"), edf_find("exp")), "my node!");
   y = edf_name(Sub(Log(Softmax(y)), LogSoftmax(y)), "h");
