@@ -1,5 +1,6 @@
 /* graph.c - the promises of the graph: batches that change, values that become stale, which
-   nodes run and receive gradients, custom nodes, names, eager mode and several graphs. */
+   nodes run and receive gradients, custom nodes, names and several graphs. Eager
+   mode and gradients that accumulate are in sequences.c. */
 
 #include "harness.h"
 #include "edf.h"
@@ -165,26 +166,6 @@ static void without_backward_no_gradient_flows(void) {
   STOPS(Backward(blocked), "Sum|Stop");
 }
 
-static void gradients_accumulate_if_asked(void) {
-  edf_real data[4] = { 1, 2, 3, 4 };
-  edf_node *x = edf_want_grad(edf_input("x[b]")), *w = edf_parameter("w");
-  edf_node *y = Einsum("y[b] = w x[b]", w, x);
-  w->value[0] = 2;
-  for (int step = 0; step < 4; step++) {
-    edf.accumulate = step < 3;
-    for (int i = 0; i < 4; i += 2) {
-      edf_feed(x, data + i, 2);
-      Forward();
-      Backward(y);
-      CLOSE(x->grad[0], 1, 0, 0);                      /* Only Parameters accumulate. */
-    }
-    CLOSE(w->grad[0], edf.accumulate ? 1.5 + 3.5 : 3.5, 1e-6, 0);
-    edf_zero_grad();
-    CHECK(w->grad[0] == 0, "edf_zero_grad");
-  }
-  edf_clear();
-}
-
 /* A matrix product reads W again after a plain write. */
 static void a_plain_write_to_a_parameter_counts(void) {
   static edf_real data[9 * 24], right[9 * 24];
@@ -281,29 +262,6 @@ static void names_are_unique_copies(void) {
   edf_clear();
 }
 
-/* ---- Eager mode */
-
-/* The program multiplies by p until the value is above 10. */
-static void eager_values_decide_what_is_built(void) {
-  const double start[] = { 3, 1.5, 20 };
-  const int powers[] = { 3, 6, 1 };
-  edf_node *p = edf_parameter("p");
-  edf.eager = 1;
-  for (int i = 0; i < 3; i++) {
-    int n = 1;
-    edf_clear_compnodes();
-    p->value[0] = (edf_real)start[i];
-    edf_node *h = Einsum("h = p", p);
-    for (; h->value[0] <= 10; n++) h = Mul(h, p);
-    CHECK(n == powers[i] && edf.n_compnodes == n, "%d factors", n);
-    Backward(h);
-    CLOSE(h->value[0], pow(start[i], n), 0, 1e-6);
-    CLOSE(p->grad[0], n * pow(start[i], n - 1), 0, 1e-6);
-  }
-  edf.eager = 0;
-  edf_clear();
-}
-
 /* ---- Several graphs */
 
 static void a_node_of_another_graph_is_an_error(void) {
@@ -335,12 +293,10 @@ int main(void) {
   RUN(inputs_have_gradients_if_wanted);
   RUN(a_loss_may_reach_only_some_parameters);
   RUN(without_backward_no_gradient_flows);
-  RUN(gradients_accumulate_if_asked);
   RUN(a_plain_write_to_a_parameter_counts);
   RUN(a_custom_backward_finds_zeros);
   RUN(nodes_run_in_order_of_construction);
   RUN(names_are_unique_copies);
-  RUN(eager_values_decide_what_is_built);
   RUN(a_node_of_another_graph_is_an_error);
   return harness_report();
 }
