@@ -83,16 +83,8 @@ done
 grep -n -w -E 'edf__[a-z_]+|EDF__[A-Z_]+' edf_data.h edf_lab.h > "$dir/out"
 empty public-names
 
-# ---- Plain lines: at most 96 columns. No sentence of a comment begins with a relative clause,
-# and no legend reads "0; 1: ...".
-
-awk 'length > 96 { print FILENAME ":" FNR ": " $0 }
-     { from = index($0, "/*"); if (from) comment = 1 }
-     comment && substr($0, from ? from : 1) ~ /(\/\* |\. |^   )(What|Who|Of|Where) / {
-       print FILENAME ":" FNR ": " $0 }
-     /; 1:/ { print FILENAME ":" FNR ": " $0 }
-     /\*\// { comment = 0 }' edf.h > "$dir/out"
-empty plain-lines
+awk 'length > 96 { print FILENAME ":" FNR ": " $0 }' edf.h edf_*.h > "$dir/out"
+empty lines-of-96-columns
 
 # ---- One program of two C files and a C++ file, with the implementation in either language
 
@@ -198,16 +190,6 @@ refused() {                                # refused WORDS FLAGS
 refused EDF_REAL -DEDF_REAL=int
 refused 'order of additions' -ffast-math
 
-# ---- The program in the first comment of edf.h, as a student compiles it
-
-awk '!on && /^ *#define EDF_IMPLEMENTATION$/ { on = match($0, /#/) }
-     on { print substr($0, on) }
-     on && match($0, /}/) == on { exit }' edf.h > "$dir/hw1.c"
-works first-comment-compiles $quick -g -I. "$dir/hw1.c" -o "$dir/hw1" -lm
-empty first-comment-compiles-silently
-run "$dir/hw1" && [ "$(awk '/^P\(1\) = / { printf "%d", ($3 > 0.5) }' "$dir/out")" = 0110 ]
-verdict $? first-comment-learns-XOR
-
 # ---- The first page of edf_slide.h lists the names of edf.h with edf__ and EDF__ that its code
 # uses.
 
@@ -221,7 +203,7 @@ awk '!on && /\*\// { on = 1; next }  on' $slide |
   [ -s "$dir/used" ] || echo 'no name was found'; } > "$dir/out"
 empty private-names
 
-# ---- One file of all headers, in a folder of its own; and Part One
+# ---- One file of all headers, in a folder of its own
 
 mkdir -p "$dir/one"
 cat edf.h edf_slide.h edf_data.h edf_lab.h > "$dir/one/edf_all.h"
@@ -232,14 +214,21 @@ printf '%s\n' '#define EDF_IMPLEMENTATION' '#include "use.h"' 'int main(void) {'
 run $quick $warnings -std=c99 "$dir/one/main.c" -o "$dir/one/main" -lm && run "$dir/one/main"
 verdict $? edf_all.h
 
+# ---- The program in the first comment of edf.h, as a student compiles it; and Part One alone
+
+awk '!on && /^ *#define EDF_IMPLEMENTATION$/ { on = match($0, /#/) }
+     on { print substr($0, on) }
+     on && match($0, /}/) == on { exit }' edf.h > "$dir/hw1.c"
 sed '/End of Part One/q' edf.h > "$dir/part_one.h"
 sed 's/edf\.h/part_one.h/' "$dir/hw1.c" > "$dir/part_one.c"
-learns_xor() {                             # learns_xor NAME COMPILER FLAGS
+learns_xor() {                             # learns_xor PROGRAM COMPILER FLAGS
   name=$1; shift
-  run "$@" $warnings -I"$dir" "$dir/part_one.c" -o "$dir/part_one" -lm && run "$dir/part_one" &&
+  run "$@" -I"$dir" "$dir/$name.c" -o "$dir/$name" -lm && ! [ -s "$dir/out" ] &&
+    run "$dir/$name" &&
     [ "$(awk '/^P\(1\) = / { printf "%d", ($3 > 0.5) }' "$dir/out")" = 0110 ]
-  verdict $? $name
+  verdict $? "$name learns XOR by $1"
 }
-learns_xor part-one $quick -std=c99
-[ -z "$cxx" ] || learns_xor part-one-C++ $cxx -x c++ -std=c++11
+learns_xor hw1 $quick -g -I.
+learns_xor part_one $quick $warnings -std=c99
+[ -z "$cxx" ] || learns_xor part_one $cxx $warnings -x c++ -std=c++11
 exit $bad
