@@ -14,6 +14,24 @@
 #define SIG_SUM(to, start, loops, term) \
   { double s = start; loops s += term; to = plain_sig(s); }
 
+/* n numbers that are `apart`, less their mean and divided by their deviation */
+static void standardize(double *to, const double *x, int n, int apart) {
+  double mean = 0, s = 0;
+  FOR(i, n) mean += x[i * apart] / n;
+  FOR(i, n) s += (x[i * apart] - mean) * (x[i * apart] - mean) / (n - 1);
+  FOR(i, n) to[i * apart] = (x[i * apart] - mean) / sqrt(s);
+}
+
+/* Eq. 22 and its relatives: a step, holes in the kernel, and the bias with a sign */
+static void convolve(const char *shape, const char *text, int X, int Y, int step, int hole,
+                     int sign) {
+  SLIDE(shape, text)
+  IN4(K, 3, 2, 3, 2); IN4(L, 3, X, Y, 2); IN1(B, 3); OUT4(L_, 3, 3, 2, 3);
+  FOR(b, 3) FOR(x, 3) FOR(y, 2) FOR(n, 3)
+    SIG_SUM(L_[b][x][y][n], sign * B[n], FOR(dx, 2) FOR(dy, 3) FOR(i, 2),
+            K[n][dx][dy][i] * L[b][step * x + hole * dx][step * y + hole * dy][i])
+}
+
 /* ---- Basic tensor products */
 static void at_1(void) {
   SLIDE("x[5] y[5]", "z = x[I] y[I]")
@@ -214,12 +232,9 @@ static void at_21(void) {
             W[dx][dy][i][j] * L[b][x + dx][y + dy][i])
 }
 static void at_22(void) {
-  SLIDE("L[b,4,4,2]",
-        "L'[b,x,y,n] = sig( K[n,DX,DY,I] L[b,x+DX,y+DY,I] - B[n] ) | DX<2, DY<3, n<3")
-  IN4(K, 3, 2, 3, 2); IN4(L, 3, 4, 4, 2); IN1(B, 3); OUT4(L_, 3, 3, 2, 3);
-  FOR(b, 3) FOR(x, 3) FOR(y, 2) FOR(n, 3)
-    SIG_SUM(L_[b][x][y][n], -B[n], FOR(dx, 2) FOR(dy, 3) FOR(i, 2),
-            K[n][dx][dy][i] * L[b][x + dx][y + dy][i])
+  convolve("L[b,4,4,2]",
+           "L'[b,x,y,n] = sig( K[n,DX,DY,I] L[b,x+DX,y+DY,I] - B[n] ) | DX<2, DY<3, n<3",
+           4, 4, 1, 1, -1);
 }
 static void at_23(void) {
   SLIDE("L[b,4,4,2] Lg'[b,3,2,3] W[2,3,2,3]",
@@ -241,20 +256,14 @@ static void at_24(void) {
     Lp[b][x + 1][y + 1][i] = L_[b][x + 1][y + 1][i] = L[b][x][y][i];
 }
 static void at_25(void) {
-  SLIDE("L[b,6,5,2]",
-        "L'[b,x,y,n] = sig( K[n,DX,DY,I] L[b,2*x+DX,2*y+DY,I] - B[n] ) | DX<2, DY<3, n<3")
-  IN4(K, 3, 2, 3, 2); IN4(L, 3, 6, 5, 2); IN1(B, 3); OUT4(L_, 3, 3, 2, 3);
-  FOR(b, 3) FOR(x, 3) FOR(y, 2) FOR(n, 3)
-    SIG_SUM(L_[b][x][y][n], -B[n], FOR(dx, 2) FOR(dy, 3) FOR(i, 2),
-            K[n][dx][dy][i] * L[b][2 * x + dx][2 * y + dy][i])
+  convolve("L[b,6,5,2]",
+           "L'[b,x,y,n] = sig( K[n,DX,DY,I] L[b,2*x+DX,2*y+DY,I] - B[n] ) | DX<2, DY<3, n<3",
+           6, 5, 2, 1, -1);
 }
 static void at_26(void) {
-  SLIDE("L[b,5,6,2]",
-        "L'[b,x,y,n] = sig( K[n,DX,DY,I] L[b,x+2*DX,y+2*DY,I] + B[n] ) | DX<2, DY<3, n<3")
-  IN4(K, 3, 2, 3, 2); IN4(L, 3, 5, 6, 2); IN1(B, 3); OUT4(L_, 3, 3, 2, 3);
-  FOR(b, 3) FOR(x, 3) FOR(y, 2) FOR(n, 3)
-    SIG_SUM(L_[b][x][y][n], B[n], FOR(dx, 2) FOR(dy, 3) FOR(i, 2),
-            K[n][dx][dy][i] * L[b][x + 2 * dx][y + 2 * dy][i])
+  convolve("L[b,5,6,2]",
+           "L'[b,x,y,n] = sig( K[n,DX,DY,I] L[b,x+2*DX,y+2*DY,I] + B[n] ) | DX<2, DY<3, n<3",
+           5, 6, 1, 2, 1);
 }
 static void at_27(void) {
   SLIDE("L[b,4,4,2]",
@@ -619,12 +628,8 @@ static void at_71(void) {
         "mu[j] = mean_b x[b,j]\n"
         "s[j] = sum_b (x[b,j] − mu[j])^2 / (B-1)\n"
         "x'[b,j] = (x[b,j] − mu[j]) s[j]^(-1/2)")
-  IN2(x, 3, 4); OUT1(mu, 4); OUT1(s, 4); OUT2(x_, 3, 4);
-  FOR(j, 4) {
-    FOR(b, 3) mu[j] += x[b][j] / 3;
-    FOR(b, 3) s[j] += (x[b][j] - mu[j]) * (x[b][j] - mu[j]) / 2;
-    FOR(b, 3) x_[b][j] = (x[b][j] - mu[j]) / sqrt(s[j]);
-  }
+  IN2(x, 3, 4); OUT2(x_, 3, 4);
+  FOR(j, 4) standardize(&x_[0][j], &x[0][j], 3, 4);
 }
 static void at_72(void) {
   SLIDE("L[b,2,3,2]",
@@ -635,18 +640,8 @@ static void at_72(void) {
         "s'[x,y,j]=(1/(B-1)) sum_b (L[b,x,y,j]-mu'[x,y,j])^2\n"
         "L''[b,x,y,j]=(L[b,x,y,j]-mu'[x,y,j])/sqrt(s'[x,y,j])")
   IN4(L, 3, 2, 3, 2); OUT4(L_, 3, 2, 3, 2); OUT4(L__, 3, 2, 3, 2);
-  FOR(j, 2) {
-    double mu = 0, s = 0;
-    FOR(b, 3) FOR(x, 2) FOR(y, 3) mu += L[b][x][y][j] / 18;
-    FOR(b, 3) FOR(x, 2) FOR(y, 3) s += (L[b][x][y][j] - mu) * (L[b][x][y][j] - mu) / 17;
-    FOR(b, 3) FOR(x, 2) FOR(y, 3) L_[b][x][y][j] = (L[b][x][y][j] - mu) / sqrt(s);
-    FOR(x, 2) FOR(y, 3) {
-      mu = s = 0;
-      FOR(b, 3) mu += L[b][x][y][j] / 3;
-      FOR(b, 3) s += (L[b][x][y][j] - mu) * (L[b][x][y][j] - mu) / 2;
-      FOR(b, 3) L__[b][x][y][j] = (L[b][x][y][j] - mu) / sqrt(s);
-    }
-  }
+  FOR(j, 2) standardize(&L_[0][0][0][j], &L[0][0][0][j], 18, 2);
+  FOR(j, 12) standardize(&L__[0][0][0][0] + j, &L[0][0][0][0] + j, 3, 12);
 }
 static void at_73(void) {
   SLIDE("L[b,2,3,2]",
@@ -654,12 +649,7 @@ static void at_73(void) {
         "s[b,n]=(1/(X Y-1)) sum_{x,y} (L[b,x,y,n]-mu[b,n])^2\n"
         "L'[b,x,y,n]=(L[b,x,y,n]-mu[b,n])/sqrt(s[b,n])")
   IN4(L, 3, 2, 3, 2); OUT4(L_, 3, 2, 3, 2);
-  FOR(b, 3) FOR(n, 2) {
-    double mu = 0, s = 0;
-    FOR(x, 2) FOR(y, 3) mu += L[b][x][y][n] / 6;
-    FOR(x, 2) FOR(y, 3) s += (L[b][x][y][n] - mu) * (L[b][x][y][n] - mu) / 5;
-    FOR(x, 2) FOR(y, 3) L_[b][x][y][n] = (L[b][x][y][n] - mu) / sqrt(s);
-  }
+  FOR(b, 3) FOR(n, 2) standardize(&L_[b][0][0][n], &L[b][0][0][n], 6, 2);
 }
 static void at_74(void) {
   SLIDE("L[4,3]",
