@@ -118,7 +118,6 @@ static void missing_files_are_errors(void) {
   STOPS(edf_load("no/such/model"), "no/such/model");
 }
 
-
 /* ---- IDX and CSV */
 
 static void same(edf_array a, int rank, int rows, int columns, const double *value) {
@@ -145,15 +144,13 @@ static void idx_files_are_read(void) {
 
 static void csv_files_are_read(void) {
   static const double number[] = { -1, -2.5, 3e2, 4, 5, 0.0625 };
-  static const bad table[] = {
-    { CSV, "heading", BYTES("size,\"a b\"\n-1,-2.5\n3e2,4\n5,.0625\n"), "" },
-    { CSV, "byte order mark", BYTES("\357\273\277" "-1,-2.5\n3e2,4\n5,.0625"), "" },
-    { CSV, "spaces", BYTES(" -1 , -2.5\n3e2,4 \n+5,\t.0625\n"), "" },
-    { CSV, "empty lines", BYTES("\n-1,-2.5\n\n3e2,4\n \r\n5,.0625\n\n\r\n"), "" },
-    { CSV, "signs", BYTES("-1,-2.5\n+3e+2,4\n5,+62.5E-3\n"), "" },
+  static const struct { const char *name, *bytes; size_t n; } table[] = {
+    { "heading", BYTES("size,\"a b\"\n-1,-2.5\n3e2,4\n5,.0625\n") },
+    { "byte order mark", BYTES("\357\273\277" "-1,-2.5\n3e2,4\n5,.0625") },
+    { "blanks and signs", BYTES("\n -1 , -2.5\n\n+3e+2,4 \n \r\n+5,\t62.5E-3\n\r\n") },
   };
-  for (const bad *b = table; b < table + N_OF(table); b++) {
-    write_bytes(file(b->name), b->bytes, b->n);
+  for (size_t k = 0; k < N_OF(table); k++) {
+    write_bytes(file(table[k].name), table[k].bytes, table[k].n);
     same(edf_load_csv(path), 2, 3, 2, number);
     remove(path);
   }
@@ -209,7 +206,7 @@ static void npy_files_of_others_are_read(void) {
     { 1, HEAD("<i2", "(3,)"), BYTES("\1\0\376\377\0\200"), { 1, -2, -32768 } },
     { 1, HEAD("<i8", "(3,)"), BYTES("\1\0\0\0\0\0\0\0\376\377\377\377\377\377\377\377"
                                     "\0\0\0\0\0\0\0\200"), { 1, -2, -9223372036854775808. } },
-        { 1, HEAD("<f4", "(3,)"), BYTES("\0\0\200\77\0\0\300\277\0\0\0\0"), { 1, -1.5, 0 } },
+    { 1, HEAD("<f4", "(3,)"), BYTES("\0\0\200\77\0\0\300\277\0\0\0\0"), { 1, -1.5, 0 } },
     { 1, HEAD("<f8", "(3, 1)"), BYTES("\0\0\0\0\0\0\360\77\0\0\0\0\0\0\0\300"
                                       "\0\0\0\0\0\0\0\0"), { 1, -2, 0 } },
     { 3, "{'shape':(3,), 'fortran_order':False,'descr':'|u1'}", BYTES("\1\2\3"), { 1, 2, 3 } },
@@ -311,7 +308,7 @@ static edf_node *onnx_node(int own) {
   return own ? edf_square(edf_compnode("Own", copy_forward, NULL, y)) : y;
 }
 static void onnx_models_are_whole_or_not_there(void) {
-  remove(path);
+  file("model.onnx");
   STOPS(edf_save_onnx(path, onnx_node(1)), "edf_save_onnx|Own|a node of your own");
   STOPS(edf_save_onnx("no/such/directory.onnx", onnx_node(0)), "no/such/directory.onnx");
   CHECK(access(path, F_OK), "a refused model has left a file");
@@ -437,15 +434,13 @@ static void models_of_others_are_read(void) {
   edf_load(path);                                  /* what the file lacks begins afresh */
   CHECK((int)v->value[1] == 7 && v->steps == 0 && (!v->m || v->m[1] == 0) &&
         (!W->s || W->s[5] == 0), "the optimiser remembers another model");
-  for (int pass = 0; pass < 2; pass++) {           /* equal names are told apart: W, W@1 */
-    edf_clear();
-    for (int i = 0; i < 2; i++) edf_parameter("W[2]");
-    for (int i = 0; i < 2 && !pass; i++) edf.parameters[i]->value[1] = (edf_real)(i + 1);
-    if (pass) edf_load(path);
-    else edf_save(file("equal.safetensors"));
-    for (int i = 0; i < 2; i++)
-      CHECK((int)edf.parameters[i]->value[1] == i + 1, "parameter %d is another", i);
-  }
+  edf_clear();
+  edf_init_uniform(edf_parameter("W[2]"), 1, 1);
+  edf_init_uniform(v = edf_parameter("W[2]"), 2, 2);
+  edf_save(file("equal.safetensors"));             /* equal names are told apart: W, W@1 */
+  edf_init_uniform(v, 3, 3);
+  edf_load(path);
+  CHECK((int)v->value[1] == 2 && (int)edf.parameters[0]->value[1] == 1, "one is the other");
   edf_clear();
   edf_parameter("__metadata__[2]");
   STOPS(edf_save(path), "edf_save|\"__metadata__\"");
@@ -536,32 +531,19 @@ static void errors_of_writing_leave_the_old_file(void) {
     CHECK(files_in_directory() == files, "%s: a file is left", path);
     TRY(save(k, file(edf_fmt("no/such/%s", names[k])), 0.25));
     stopped_at_file(strerror(ENOENT), fd);
-    mkdir(file(edf_fmt("directory-%s", names[k])), 0777);
-    TRY(save(k, path, 0.25));
-    stopped_at_file(strerror(EISDIR), fd);
-    CHECK(files_in_directory() == files + 1, "%s: a file is left", path);
   }
 }
 
 /* ---- Arrays and nodes */
 
-static void shuffling_keeps_rows_together(void) {
+/* edf_batches shuffles two arrays. An autoencoder's targets are its inputs: one array. */
+static void one_array_is_shuffled_once(void) {
   static const int dims[] = { 100, 2 };
   edf_array a = edf_new_array(2, dims), b = edf_new_array(1, dims);
-  int moved = 0, seen[100] = { 0 };
-  for (int i = 0; i < 200; i++) a.value[i] = (edf_real)(i % 2 * 1000 + i / 2);
+  int moved = 0;
   for (int i = 0; i < 100; i++) b.value[i] = (edf_real)i;
-  edf_shuffle(&a, &b);
-  for (int i = 0; i < 100; i++) {
-    int row = (int)b.value[i];
-    CHECK((int)a.value[2 * i] == row && (int)a.value[2 * i + 1] == row + 1000, "row %d", i);
-    moved += row != i;
-    CHECK(!seen[row]++, "row %d is there twice", row);
-  }
-  CHECK(moved > 80, "only %d rows moved", moved);
-  for (int i = 0; i < 100; i++) b.value[i] = (edf_real)i;
-  edf_shuffle(&b, &b);                             /* an autoencoder's targets are its inputs */
-  for (int i = moved = 0; i < 100; i++) moved += (int)b.value[i] != i;
+  edf_shuffle(&b, &b);
+  for (int i = 0; i < 100; i++) moved += (int)b.value[i] != i;
   CHECK(moved > 80, "only %d rows moved", moved);
   b.dim[0] = 99;
   TRY(edf_shuffle(&a, &b));
@@ -629,9 +611,6 @@ static void batches_feed_every_row_once(void) {
   STOPS(edf_batches(&all, x, X, y, Y, 2), "edf_batches|\"y\"|[3]|[10]");
 }
 
-
-
-
 /* The first of the greatest scores counts. A NaN anywhere in a row is an error. */
 static void error_rates_count_wrong_rows(void) {
   const edf_real nan = (edf_real)NAN;
@@ -673,7 +652,7 @@ int main(void) {
   RUN(broken_models_change_nothing);
   RUN(damaged_models_change_nothing);
   RUN(errors_of_writing_leave_the_old_file);
-  RUN(shuffling_keeps_rows_together);
+  RUN(one_array_is_shuffled_once);
   RUN(columns_are_normalized);
   RUN(rows_and_views_are_no_copies);
   RUN(error_rates_count_wrong_rows);
