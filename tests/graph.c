@@ -1,6 +1,6 @@
 /* graph.c - the promises of the graph: batches that change, values that become stale, which
-   nodes run and receive gradients, custom nodes, names and several graphs. Eager
-   mode and gradients that accumulate are in sequences.c. */
+   nodes run and receive gradients, custom nodes and names. Eager mode,
+   gradients that accumulate and several graphs are in sequences.c. */
 
 #include "harness.h"
 #include "edf.h"
@@ -262,30 +262,6 @@ static void names_are_unique_copies(void) {
   edf_clear();
 }
 
-/* ---- Several graphs */
-
-static void a_node_of_another_graph_is_an_error(void) {
-  edf_graph start = edf, other = edf_new_graph();
-  edf = other;
-  edf_node *p = edf_parameter("alien[2]"), *square = Square(p);
-  other = edf;
-  for (int i = 0; i < 3; i++) {
-    edf = edf_new_graph();
-    edf_node *q = edf_parameter("q[2]");
-    TRY(switch (i) {
-      case 0: Add(q, p); break;
-      case 1: Einsum("y = a[I] b[I]", q, p); break;
-      default: Backward(square);
-    });
-    CHECK(panicked, "mistake %d was not noticed", i);
-    WORDS(caught, "another graph");
-    edf_clear();
-  }
-  edf = other;
-  edf_clear();
-  edf = start;
-}
-
 int main(void) {
   RUN(a_shape_is_known_except_for_the_batch);
   RUN(forward_to_runs_only_what_is_needed);
@@ -297,6 +273,5 @@ int main(void) {
   RUN(a_custom_backward_finds_zeros);
   RUN(nodes_run_in_order_of_construction);
   RUN(names_are_unique_copies);
-  RUN(a_node_of_another_graph_is_an_error);
   return harness_report();
 }

@@ -98,22 +98,6 @@ static void training_allocates_only_in_the_first_steps(void) {
   }
 }
 
-static void clear_may_be_called_at_any_time(void) {
-  edf_clear();
-  edf_clear_compnodes();
-  nothing_is_left("two clears");
-  for (int k = 0; k < MODELS; k++) {
-    build(models[k].build);
-    nothing_is_left(models[k].name);
-    build(models[k].build);
-    feed(ROWS);
-    Forward();
-    edf_clear_compnodes();
-    edf_clear_compnodes();
-    nothing_is_left(models[k].name);
-  }
-}
-
 /* ---- Every allocation fails once */
 
 static FILE *nowhere;
@@ -224,7 +208,6 @@ static void arrays_are_guarded(void) {
 int main(void) {
   for (int i = 0; i < ROWS * 12; i++) points[i] = (edf_real)((i * 7 % 11) / 11.0 - 0.4);
   for (int i = 0; i < ROWS; i++) labels[i] = (edf_real)(i % 3);
-  RUN(clear_may_be_called_at_any_time);
   RUN(training_allocates_only_in_the_first_steps);
   RUN(every_allocation_may_fail);
 #ifdef __SANITIZE_ADDRESS__

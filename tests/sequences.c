@@ -304,7 +304,7 @@ static void op_mistake(void) {
   if (what == 8) memory.until_failure = 1 + below(40);
   TRY(switch (what) {
     case 0: Einsum("y[b,j] = x[b,j,j]", x); break;
-    case 1: Tanh(other); break;
+    case 1: below(2) ? Tanh(other) : Einsum("y = a[B,I] b[B,I]", x, other); break;
     case 2: edf_backward(x); break;
     case 3: edf_feed(x, NULL, 3); break;
     case 4: edf_feed(w->w, w->data[X], 4); break;
@@ -316,6 +316,7 @@ static void op_mistake(void) {
   memory.until_failure = 0;
   CHECK(panicked || what == 8, "seed %llu: %s\nno error", seed, calls);
   if (panicked && what == 8) WORDS(caught, "memory");
+  if (what == 1 || what == 5) WORDS(caught, "another graph");
   errors += panicked;
   edf.eager = 0;
   CALL(begin_world());
