@@ -134,30 +134,6 @@ works short-names grep -x Forward "$dir/short"
 
 # ---- Settings
 
-cat > "$dir/override.c" <<'END'
-#include <setjmp.h>
-#include <stdlib.h>
-#include <string.h>
-static int my_live, my_blocks;
-static jmp_buf my_place;
-static void *my_get(size_t n) { my_live++, my_blocks++; return malloc(n); }
-static void my_put(void *p) { my_live -= p != NULL; free(p); }
-static void my_stop(const char *text) { longjmp(my_place, strstr(text, "never_fed") ? 1 : 2); }
-#define EDF_MALLOC(n) my_get(n)
-#define EDF_FREE(p) my_put(p)
-#define EDF_PANIC(message) my_stop(message)
-#define EDF_IMPLEMENTATION
-#include "use.h"
-int main(void) {
-  int stopped;
-  if (use(1) != 3 || !my_blocks || my_live) return 1;
-  edf_square(edf_input("never_fed[b]"));
-  stopped = setjmp(my_place);
-  if (!stopped) edf_forward();
-  edf_clear();
-  return stopped != 1 || my_live;
-}
-END
 cat > "$dir/no_debug.c" <<'END'
 #define EDF_IMPLEMENTATION
 #include "all.h"
@@ -172,13 +148,9 @@ int main(void) {
   return edf_gradcheck(y) != 0 || edf_step_forward() || x->grad[0] != 2;
 }
 END
-settings() {                               # settings NAME FLAGS: $dir/NAME.c builds and runs
-  name=$1; shift
-  run $quick $warnings "$@" -I. -I"$dir" "$dir/$name.c" -o "$dir/$name" -lm && run "$dir/$name"
-  verdict $? "$name"
-}
-settings override
-settings no_debug -DEDF_NO_DEBUG
+run $quick $warnings -DEDF_NO_DEBUG -I. -I"$dir" "$dir/no_debug.c" -o "$dir/no_debug" -lm &&
+  run "$dir/no_debug"
+verdict $? no_debug
 empty no_debug-prints-nothing
 nm "$dir/no_debug" | grep -E 'edf_.*(print_program|gradcheck|doctor|step_forward)' > "$dir/out"
 empty no_debug-has-no-code
