@@ -116,18 +116,10 @@ static void parse_equation(char *text) {
   run_program(edf_einsum(text, in[0], in[1], in[2], in[3]), work);
 }
 
-/* Loads W[2,3] and v[2]. A model that is refused changes nothing. */
 static void load_model(void) {
-  edf_node *p[2] = { edf_parameter("W[2,3]"), edf_parameter("v[2]") };
-  edf_seed(2);
-  TRY(edf_load(path));
-  if (!panicked) return;
-  if (edf.seed != 2 || edf.draws) abort();
-  for (int k = 0; k < 2; k++) {
-    if (p[k]->steps || p[k]->m || p[k]->s) abort();
-    for (size_t i = 0; i < p[k]->size; i++)
-      if (p[k]->value[i] != 0) abort();
-  }
+  edf_parameter("W[2,3]");
+  edf_parameter("v[2]");
+  edf_load(path);
 }
 
 static void parse(int parser, const uint8_t *data, size_t n) {

@@ -6,15 +6,16 @@
 #include "edf_slide.h"
 #include "edf_data.h"
 #include <stdint.h>
-#include <string.h>
 
-/* A hash (FNV-1a) of bytes. A float counts by its bits, the lowest byte first. */
-static uint32_t hash;
-static void add_byte(unsigned byte) { hash = (hash ^ byte) * 16777619u; }
-static void add_float(edf_real x) {
-  uint32_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  for (int shift = 0; shift < 32; shift += 8) add_byte(bits >> shift & 255);
+/* Prints the size of a file and a hash (FNV-1a) of its bytes. */
+static void show_file(const char *path) {
+  long n = 0;
+  uint32_t hash = 2166136261u;
+  FILE *f = fopen(path, "rb");
+  if (!f) exit(4);
+  for (int c; (c = getc(f)) != EOF; n++) hash = (hash ^ (unsigned)c) * 16777619u;
+  fclose(f);
+  printf("%s: %ld bytes, %08lx\n", path, n, (unsigned long)hash);
 }
 
 /* ---- Learning */
@@ -43,10 +44,8 @@ static void learn(void) {
     if (step % 2) AdamDefault((edf_real)0.01);
     else Momentum((edf_real)0.1, (edf_real)0.9);
   }
-  hash = 2166136261u;
-  for (int k = 0; k < edf.n_parameters; k++)
-    for (size_t i = 0; i < edf.parameters[k]->size; i++) add_float(edf.parameters[k]->value[i]);
-  printf("parameters: %08lx\n", (unsigned long)hash);
+  edf_save("learnt.safetensors");
+  show_file("learnt.safetensors");
   edf_clear();
 }
 
@@ -69,16 +68,6 @@ static void write_bytes(const char *path, const char *bytes, size_t n) {
   if (!f || fwrite(bytes, 1, n, f) != n || fclose(f)) exit(3);
 }
 #define WRITE(path, bytes) write_bytes(path, bytes, sizeof bytes - 1)
-
-static void show_file(const char *path) {
-  long n = 0;
-  FILE *f = fopen(path, "rb");
-  if (!f) exit(4);
-  hash = 2166136261u;
-  for (int c; (c = getc(f)) != EOF; n++) add_byte((unsigned)c);
-  fclose(f);
-  printf("%s: %ld bytes, %08lx\n", path, n, (unsigned long)hash);
-}
 
 static void show_array(const char *what, edf_array a) {
   printf("%s: rank %d, %d, %d:", what, a.rank, a.dim[0], a.rank > 1 ? a.dim[1] : 0);
@@ -104,7 +93,6 @@ static void read_and_write_files(void) {
   edf_save_image("x.png", a);
   show_file("x.png");
   edf_save("x.safetensors");
-  show_file("x.safetensors");
   edf_init_normal(Phi.w, 5, 1);
   edf_load("x.safetensors");
   printf("loaded: %.9g\n", (double)Phi.w->value[5]);
