@@ -179,14 +179,12 @@ static void check_all(int kind, const wrong *w, size_t n) {
 
 static const wrong declarations[] = {
   { "input", "@", "name|end" },
-  { "input", "x[b,@", "index|end" },
   { "input", "x[b,784@x]", "']'|','|'x'" },
   { "input", "x[b,@i]", "i=10|batch" },
   { "input", "x[b, i = @1000000001]", "too large|1000000000" },
   { "parameter", "@3x", "name|'3'" },
   { "parameter", "W[@b,3]", "b=10|batch" },
   { "parameter", "W[1,2,3,4,5,6,7,8,@9]", "at most 8" },
-  { "parameter", "W[@2000000000]", "too large|1000000000" },
 };
 
 static void wrong_declarations_stop(void) {
@@ -199,7 +197,6 @@ static const wrong equations[] = {
   /* Brackets, signs and other characters */
   { "W[784,64] x[b,784]", "@", "tensor|end" },
   { "W[784,64] x[b,784]", "y[b,j] = W[I,j @x[b,I]", "']'|','|'x'" },
-  { "W[784,64] x[b,784]", "y[b,j] @+= W[I,j] x[b,I]", "'='|'+'" },
   { "W[784,64] x[b,784]", "bi@,ij->bj", "'='|','" },
   /* Numbers */
   { "v[7]", "y[i] = @1e400 v[i]", "number|out of range" },
@@ -211,9 +208,7 @@ static const wrong equations[] = {
   { "W[784,64] x[b,784] B[64]", "@y[b,j] = W[I,j] x[b,I]", "2 operands|3|$1|$2|$3" },
   /* Sizes */
   { "W[784,64] x[b,64]", "y[b,j] = W[I,j] x[b,I]", "I is 64|I is 784|$1|$2" },
-  { "v[7]", "y[i,@j] = v[i]", "unknown|of j|j<n" },
   { "x[b,9]", "y[b,@i] = x[b,i+DI]", "unknown|of i|i<n" },
-  { "x[b,9]", "d[b,t] = x[b,@t+1] - x[b,t]", "reads entries 1 to 9|0 to 8|t<n|$1" },
   /* Bounds */
   { "v[7]", "y[i] = v[@i] | i<9", "this dimension|7|$1" },
   /* Limits */
@@ -238,7 +233,6 @@ static const wrong lines[] = {
   { "s[b,4]", "y@(b) = s[b,J]", "square brackets" },
   { "s[b,4]", "y[b] = 2 (s[b,J] + 1@", "')'|end" },
   { "s[b,4]", "y[b,j] = 1[s[b,j] !@ 0]", "!=" },
-  { "s[b,4]", "y[b] = s[b,0] @$ 2", "operator|end|'$'" },
   { "s[b,4]", "y[b,j] = s[b]@[j]", "comma|'['" },
   { "s[b,4]", "for b,j @y[b] += s[b,j]", "':'|'y'" },
   { "s[b,4]", "for b: y[b] += s[b,@i]", "the for|not i" },
@@ -281,7 +275,6 @@ static const wrong lines[] = {
   { "s[b,4] k[b]", "y[b] = e[@k[b]]", "how many classes" },
   /* Declarations */
   { "s[b,4]", "input @s[b,5]\ny[b] = s[b,J]", "another tensor|$1" },
-  { "s[b,4]", "parameter W[4,@k]\ny[b,k] = W[I,k] s[b,I]", "k=10|batch" },
   /* Lookups and groups */
   { "v[b] a[b]", "o[@a[b]] += v[b]", "a<n" },
   { "s[b,4] y[b]", "P[b,k] = softmax_k s[b,k]\nloss[b] = -ln @P", "P|its indices" },
@@ -331,7 +324,6 @@ static void simple_nodes_stop(void) {
   STOP(edf_affine_at(AT, affine("W[128,10]", "B[10]"),
                      edf_name(edf_relu_at(HW1(55), fed("x[b,100]", 64)), "h")),
        "Affine|I is 100|I is 128|\"h\" [b=64, 100]|hw1.c:55|$2");
-  STOP(edf_affine_at(AT, affine("W[3,2]", "B[2]"), NULL), "Affine|NULL");
   STOP(edf_relu_at(AT, NULL), "Relu|NULL");
   STOP(edf_add_at(AT, a("a[3]"), NULL), "Add|operand 2|NULL");
   STOP(edf_add_at(AT, a("a[3]"), c("c[4]")), "Add|$1|$2");
@@ -362,7 +354,6 @@ static void label(const char *scores, const char *labels, int at, double number,
 static void losses_stop(void) {
   STOP(edf_log_loss_at(AT, a("Q[b,10]"), c("y[b,10]")), "LogLoss|label|$1|$2");
   STOP(edf_softmax_log_loss_at(AT, a("Q[b,7,10]"), c("y[b]")), "SoftmaxLogLoss|label|$1|$2");
-  STOP(edf_bce_loss_at(AT, a("s[b,4]"), c("y[b,3]")), "BCELoss|$1|$2");
   STOP(edf_mse_at(AT, a("s[b,3]"), c("y[b,4]")), "MSE|$1|$2");
   STOP(label("s[b,10]", "y[b]", 1, 10, 0), "LogLoss|10|row 1|out of range|0 to 9|$2");
   STOP(label("s[b,10]", "y[b]", 0, -1, 1), "SoftmaxLogLoss|-1|row 0|out of range|0 to 9|$2");
@@ -402,11 +393,9 @@ static void layers_stop(void) {
   STOP(edf_conv_at(AT, conv("W[7,7,3,8]", 1, 0), a("x[b,6,6,3]")), "Conv|7|6|$1");
   STOP(edf_conv_at(AT, conv("W[3,3,3,8]", 0, 0), a("x[b,6,6,3]")), "Conv|stride 0");
   STOP(edf_max_pool_at(AT, a("x[b,6]"), 2, 2), "MaxPool|$1");
-  STOP(edf_max_pool_at(AT, a("x[b,6,6,3]"), 2, 0), "MaxPool|stride 0");
   STOP(edf_batch_norm_at(AT, norm(), a("x[b,5]")), "BatchNorm|$1|[3]|hw1.c:2");
   STOP(edf_batch_norm_at(AT, norm(), fed("x[b,3]", 1)); edf_forward(), "BatchNorm|one row|$1");
   STOP(embed(3, 5), "Embed|5|row [1,1]|out of range|0 to 4|$2");
-  STOP(embed(2, 0.5), "Embed|0.5|row [1,0]|whole number|$2");
   STOP(edf_attention_params_at(AT, 10, 4), "4|10");
   STOP(edf_causal_attention_at(AT, heads(), a("x[b,4,5]")),
        "CausalAttention|I is 5|I is 6|$1|[6, 2, 3]|hw1.c:2");
@@ -471,7 +460,6 @@ static void optimisers_stop(void) {
   HERE(with_gradient(); edf_adam(1, 1, 0, 1), "edf_adam|beta1|1");
   HERE(with_gradient(); edf_adam_slides(1, 0, 2, 1), "edf_adam_slides|beta2|2");
   CALL(edf_init_uniform(a("x[b,3]"), 0, 1), "edf_init_uniform|Parameter|$1");
-  CALL(edf_init_normal(a("x[b,3]"), 0, 1), "edf_init_normal|Parameter|$1");
   CALL(edf_below(0), "edf_below|0|at least 1");
 }
 
