@@ -625,17 +625,6 @@ static CompNode *own(edf_node *a, edf_node *b) {
   return edf_name(y, "y");
 }
 
-/* A node of an op of one's own has its formulas. */
-static void a_formula_of_an_op_runs(void) {
-  static const edf_op op = { "Mine", NULL, cube_forward, cube_backward, "y x", "y@ = x@^3",
-                             "x.grad@ += 3 y.grad@ x@^2" };
-  declare_plain("x[b,3]");
-  edf_node *in[1] = { edf_find("x") };
-  CompNode *y = edf_node_at(&op, "hw1.c", 7, 1, in, NULL, 0);
-  CHECK(y->line == 7 && !strcmp(y->op, "Mine"), "%s:%d", y->file, y->line);
-  evaluate("an op", Mean(y));
-}
-
 static void a_formula_of_a_users_node_runs(void) {
   declare_plain("x[b,3]");
   CompNode *y = own(edf_find("x"), NULL);
@@ -730,7 +719,6 @@ static void own_nodes_are_comments(void) {
 }
 
 int main(void) {
-  RUN(a_formula_of_an_op_runs);
   RUN(what_is_printed_is_what_runs);
   RUN(a_formula_of_a_users_node_runs);
   RUN(printed_equations_give_the_same_bits);
