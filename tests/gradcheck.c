@@ -366,7 +366,8 @@ static void keeps_backward(CompNode *y) {
 
 static CompNode *keeps(int which) {
   kind = which;
-  CompNode *h = edf_compnode("Keeps", keeps_forward, keeps_backward, numbers("x[7]", 0.5, 0.25));
+  Parameter *x = numbers("x[7]", 0.5, 0.25);
+  CompNode *h = edf_compnode("Keeps", keeps_forward, keeps_backward, x);
   return edf_compnode("Keeps", keeps_forward, keeps_backward, h);
 }
 
