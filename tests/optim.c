@@ -139,25 +139,6 @@ static void a_parameter_may_have_its_own_update(void) {
   }
 }
 
-static void a_frozen_parameter_stays(void) {
-  build(5);
-  edf_node *q = edf_parameter("q[5]"), *both = edf_sum(edf_mul(p, q));
-  edf_real old[5];
-  edf_init_uniform(q, 1, 2);
-  memcpy(old, q->value, sizeof old);
-  q->update = edf_frozen;
-  backward(0);
-  for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-    edf_backward(both);
-    edf_l2(1);
-    edf_clip(1e-3);
-    table[k].step();
-    CHECK(!q->grad && !memcmp(old, q->value, sizeof old), "%s moved q", table[k].name);
-    edf_forward();
-  }
-  CHECK(p->steps == 7 && q->steps == 0 && !q->m && !q->s, "%ld, %ld", p->steps, q->steps);
-}
-
 /* ---- Shrinkage and clipping, between Backward and the step */
 
 static void shrinkage_adds_to_gradients(void) {
@@ -208,7 +189,6 @@ int main(void) {
     harness_run(table[k].name, steps_follow_the_formula);
   }
   RUN(a_parameter_may_have_its_own_update);
-  RUN(a_frozen_parameter_stays);
   RUN(shrinkage_adds_to_gradients);
   RUN(clipping_bounds_the_joint_norm);
   edf_clear();
