@@ -70,38 +70,24 @@ static int tensor_named(const char *c, size_t n) {
 
 /* ---- Extents. An index runs over a dimension in which it stands alone, or to its bound. */
 
-static const char *closing(const char *c) {      /* the bracket that closes the one at c */
-  int depth = 0;
-  for (; c < end; c++) {
-    depth += (*c == '[') - (*c == ']');
-    if (!depth) return c;
-  }
-  wrong(c, "no closing bracket");
-  return c;
-}
-
-static int extent_in(const edf_node *x, const char *open, const char *name, size_t n) {
-  const char *c = open + 1, *close = closing(open);
-  for (int d = 0; c < close && d < x->rank; d++) {
-    const char *from = c;
-    for (int depth = 0; c < close && (depth || *c != ','); c++)
-      depth += (*c == '[') - (*c == ']');
-    if ((size_t)(c - from) == n && !memcmp(from, name, n)) return x->dim[d];
-    c++;
-  }
-  return 0;
-}
-
 static int extent_of(const char *name, size_t n) {
   for (const char *c = line; c < end; c += word(c) ? word(c) : 1) {
     size_t length = word(c);
-    int k = length ? tensor_named(c, length) : -1;
+    int k = length ? tensor_named(c, length) : -1, d = 0;
     if (k < 0) continue;
-    const char *open = c + length;
-    if (is(open, ".grad")) open += 5;
-    if (is(open, ".flat[")) return (int)tensor[k].node->size;
-    int extent = *open == '[' ? extent_in(tensor[k].node, open, name, n) : 0;
-    if (extent) return extent;
+    const char *at = c + length, *from;
+    if (is(at, ".grad")) at += 5;
+    if (is(at, ".flat[")) return (int)tensor[k].node->size;
+    if (*at != '[') continue;
+    from = at + 1;
+    for (int depth = 1; depth > 0;) {              /* `from` begins an index of the tensor */
+      at++;
+      depth += (*at == '[') - (*at == ']');
+      if (depth > 0 && (depth > 1 || *at != ',')) continue;
+      if ((size_t)(at - from) == n && !memcmp(from, name, n)) return tensor[k].node->dim[d];
+      from = at + 1;
+      d++;
+    }
   }
   return 0;
 }
@@ -230,23 +216,21 @@ static double condition(const char **at) {
 }
 
 static double function(const char *name, const char **at) {
-  static const struct { const char *name; double (*f)(double); } one[] = {
-    { "exp(", exp }, { "ln(", log }, { "tanh(", tanh }, { "sqrt(", sqrt }, { "sin(", sin },
-    { "cos(", cos }
-  };
-  static const struct { const char *name; double (*f)(double, double); } two[] = {
-    { "max(", fmax }, { "min(", fmin }, { "pow(", pow }
-  };
   double x = sum_of(at), y = 0;
   if (**at == ',') {
     *at = blanks(*at + 1);
     y = sum_of(at);
   }
   if (*(*at)++ != ')') wrong(*at, "no closing bracket");
-  for (int k = 0; k < 6; k++)
-    if (is(name, one[k].name)) return one[k].f(x);
-  for (int k = 0; k < 3; k++)
-    if (is(name, two[k].name)) return two[k].f(x, y);
+  if (is(name, "exp(")) return exp(x);
+  if (is(name, "ln(")) return log(x);
+  if (is(name, "tanh(")) return tanh(x);
+  if (is(name, "sqrt(")) return sqrt(x);
+  if (is(name, "sin(")) return sin(x);
+  if (is(name, "cos(")) return cos(x);
+  if (is(name, "max(")) return fmax(x, y);
+  if (is(name, "min(")) return fmin(x, y);
+  if (is(name, "pow(")) return pow(x, y);
   wrong(name, "an unknown function");
   return 0;
 }
