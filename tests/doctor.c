@@ -81,7 +81,7 @@ static network build(void) {
   for (size_t i = 0; i < net.last.w->size; i++) v[i] *= factor;
   for (int j = 0; j < hidden; j++) b[j] = (edf_real)now.threshold;
   for (int i = 0; now.equal && i < PIXELS * hidden; i++) w[i] = w[i - i % hidden];
-  for (int j = 0; now.equal && j < hidden * classes; j++) v[j] = (edf_real)0.01 * (edf_real)(j % classes);
+  for (int j = 0; now.equal && j < hidden * classes; j++) v[j] = (edf_real)(j % classes) / 100;
   if (now.w1_idle) net.first.w->update = does_nothing;
   if (now.w1_frozen) net.first.w->update = edf_frozen;
   edf_node *h = bent(edf_affine(net.first, net.x));
@@ -168,7 +168,8 @@ static void train(program p, int seed, int steps, int with_doctor, int once) {
 static const struct { const char *name, *words; program p; } faults[] = {
   { "stale gradients", "still holds that of the last step", { .accumulate = 1 } },
   { "w1 is not moved", "parameter w1 has a gradient, but never moves", { .w1_idle = 1 } },
-  { "softmax over the batch", "does not sum to 1 over the last index", { .softmax = OVER_BATCH } },
+  { "softmax over the batch", "does not sum to 1 over the last index",
+    { .softmax = OVER_BATCH } },
   { "two softmaxes", "softmax twice", { .softmax = TWICE } },
   { "sorted data", "not shuffled", { .sorted = 1 } },
   { "the same row", "rows of the input are the same", { .alike = 1 } },

@@ -40,13 +40,6 @@ static void said(int line, const char *words) {
   } while (0)
 #define SILENT(...) SAYS("", __VA_ARGS__)
 
-static void put(edf_real *to, const double *from, int n) {
-  for (int i = 0; i < n; i++) to[i] = (edf_real)from[i];
-}
-#define NUMBERS(...) (const double[]){ __VA_ARGS__ }, \
-  (int)(sizeof (const double[]){ __VA_ARGS__ } / sizeof(double))
-#define PUT(to, ...) put(to, NUMBERS(__VA_ARGS__))
-
 static void feed(void) {
   if (x) edf_feed(x, xs, x->batched ? rows : 1);
   if (y) edf_feed(y, ys, y->batched ? rows : 1);
@@ -88,8 +81,8 @@ static void of_target(double low, double high) {
   CompNode *h = Tanh(Einsum("u[b,i] = x[b,i] + p[i]", x, p));
   loss = MSE(edf_name(h, "h"), y);
   edf_doctor(loss);
-  PUT(xs, -1, 0.5, 1, 0.25);
-  PUT(ys, low, high, low, high);
+  for (int i = 0; i < 4; i++) xs[i] = (edf_real)(i - 1) / 2;
+  for (int i = 0; i < 4; i++) ys[i] = (edf_real)(i % 2 ? high : low);
   run(1);
 }
 
@@ -104,7 +97,7 @@ static void of_mode(int drops, int before, int after, int learn) {
   CompNode *h = Einsum("h[b,j] = x[b,j] + p[j]", x, p);
   loss = Mean(Square(drops ? Dropout(h, 0.5) : h));
   edf_doctor(loss);
-  PUT(xs, 0.5, 1, -0.5, 0, 0.25, -1, 0.75, 0.5);
+  for (int i = 0; i < 8; i++) xs[i] = (edf_real)(i - 3) / 4;
   for (int i = 0; i < before; i++) { feed(); edf_forward(); }
   step();
   for (int i = 0; i < after; i++) { feed(); edf_forward(); }
@@ -125,7 +118,8 @@ static void training_is_switched(void) {
 /* Random weights and data, y in 0, 1, 2. Then edf_check returns how many findings there are. */
 static void check(const char *what, CompNode *l, int findings) {
   begin();
-  for (int i = 0; i < edf.n_parameters; i++) edf_init_normal(edf.parameters[i], 0, (edf_real)0.25);
+  for (int i = 0; i < edf.n_parameters; i++)
+    edf_init_normal(edf.parameters[i], 0, (edf_real)0.25);
   for (int i = 0; i < 400; i++) xs[i] = edf_normal(0, 1);
   for (int i = 0; i < 16; i++) ys[i] = (edf_real)(i % 3);
   for (int i = 0; i < edf.n_inputs; i++) {
@@ -188,7 +182,8 @@ static void indices_are_right(void) {
 }
 
 static void layers_are_right(void) {
-  SAYS("step 0: nothing nonlinear is between the layers h and s", two_layers("wide", NULL, 8, 1));
+  SAYS("step 0: nothing nonlinear is between the layers h and s",
+       two_layers("wide", NULL, 8, 1));
   SILENT(two_layers("with tanh", by_tanh, 8, 0));
   SAYS("step 0: no gradient comes to h|\"Cut1\"", two_layers("cut", cut_off, 3, 1));
   SILENT(two_layers("not cut", kept, 3, 0));
@@ -208,7 +203,8 @@ static void losses_are_right(void) {
   u = Einsum("u[b] = w x[b] + c", edf_parameter("w"), x, edf_parameter("c"));
   edf_parameter("v");
   SAYS("step 0: the parameter v is never used", check("v", Mean(Square(u)), 1));
-  SILENT(slide("right", "6", "P[b,k] = softmax_k W[k,I] x[b,I] | k<3 \n l[b] = -ln P[b,y[b]]", 0));
+  SILENT(slide("right", "6", "P[b,k] = softmax_k W[k,I] x[b,I] | k<3 \n"
+               "l[b] = -ln P[b,y[b]]", 0));
 }
 
 /* Targets of size `size`. */
@@ -234,7 +230,7 @@ static void of_one_way(int both) {
   given(16, "x[b]", NULL, "p");
   CompNode *q = Einsum("q[b] = x[b] p", x, p);
   loss = both ? Square(q) : Exp(q);
-  PUT(p->value, 1);
+  p->value[0] = 1;
   edf_doctor(loss);
   for (int i = 0; i < 301; i++) {
     for (int b = 0; b < 16; b++) xs[b] = b % 4 ? edf_uniform(both ? -1 : 0, 1) : 0;

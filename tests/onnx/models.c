@@ -9,7 +9,8 @@ static edf_real data[20000];
 static void feed(Input *x, int rows, int most) {
   size_t n = (size_t)rows;
   for (int d = 1; d < x->rank; d++) n *= (size_t)x->dim[d];
-  for (size_t i = 0; i < n; i++) data[i] = most ? (edf_real)edf_below(most) : edf_uniform(-1, 1);
+  for (size_t i = 0; i < n; i++)
+    data[i] = most ? (edf_real)edf_below(most) : edf_uniform(-1, 1);
   edf_feed(x, data, rows);
 }
 static void export_model(const char *name, Input *x, int most, CompNode *y) {
@@ -46,7 +47,8 @@ static void lstm(void) {
 }
 static void gpt(void) {
   Input *x = edf_input("x[b,%d]", T);
-  Parameter *E = edf_parameter("E[%d,%d]", SYMBOLS, D), *places = edf_parameter("p[%d,%d]", T, D);
+  Parameter *E = edf_parameter("E[%d,%d]", SYMBOLS, D);
+  Parameter *places = edf_parameter("p[%d,%d]", T, D);
   edf_init_normal(E, 0, 1);
   edf_init_normal(places, 0, 1);
   CompNode *h = Add(Embed(E, x), places);
@@ -62,7 +64,8 @@ static void gpt(void) {
 static void losses(void) {
   Input *x = edf_input("x[b,5]"), *y = edf_input("y[b]");
   edf_real labels[] = { 4, 0, 1, 2, 3 };
-  CompNode *s = Affine(edf_affine_params(5, 5), x), *h = edf_clamp(s, (edf_real)-0.5, (edf_real)0.5);
+  CompNode *s = Affine(edf_affine_params(5, 5), x);
+  CompNode *h = edf_clamp(s, (edf_real)-0.5, (edf_real)0.5);
   CompNode *loss = Add(Add(LogLoss(Softmax(s), y), SoftmaxLogLoss(h, y)), MSE(s, h));
   edf_feed(y, labels, 3);
   feed(x, 3, 0);
