@@ -1,8 +1,7 @@
 /* memory.c - memory that edf.h takes and gives back: nothing is left after edf_clear, any
    allocation may fail, and training does not call the allocator after the first steps. */
 
-#include "harness.h"
-#include "edf_slide.h"
+#include "models.h"
 #include "edf_data.h"
 
 #ifdef __SANITIZE_ADDRESS__
@@ -15,64 +14,22 @@ static void nothing_is_left(const char *after) {
   memory.live = 0;
 }
 
-/* ---- Four models of 12 numbers and 3 classes */
+static edf_node *loss;
 
-enum { ROWS = 5 };
-static edf_real points[ROWS * 12], labels[ROWS];
-
-static edf_node *mlp(edf_node *x, edf_node *y) {
-  edf_node *h = Tanh(Affine(edf_affine_params(12, 4), x));
-  h = Dropout(Relu(Sub(h, Square(Sigmoid(h)))), 0.25);
-  h = Mul(Exp(h), Softplus(Sqrt(Add(Abs(h), Gelu(h)))));
-  return Add(SoftmaxLogLoss(Affine(edf_affine_params(4, 3), h), y), Mean(Div(h, Sum(Exp(h)))));
-}
-
-static edf_node *cnn(edf_node *x, edf_node *y) {
-  edf_node *W = edf_parameter("W[3,3,2]"), *image = Reshape(x, "image[b,3,4]");
-  edf_init_normal(W, 0, 1);
-  edf_node *h = Einsum("c[b,i,j,k] = W[DI,DJ,k] x[b,i+DI-1,j+DJ-1] | i<3, j<4", W, image);
-  h = MaxPool(Relu(h), 2, 1);
-  h = Einsum("u[b,i+DI,j+DJ] = W[DI,DJ,K] h[b,i,j,K]", W, h);
-  return LogLoss(Softmax(Affine(edf_affine_params(20, 3), Reshape(h, "rows[b,20]"))), y);
-}
-
-static edf_node *lstm(edf_node *x, edf_node *y) {
-  edf_node *h = Unroll(edf_lstm_params(6, 3), Reshape(x, "steps[b,2,6]"));
-  return SoftmaxLogLoss(Affine(edf_affine_params(6, 3), Reshape(h, "rows[b,6]")), y);
-}
-
-static edf_node *slide(edf_node *x, edf_node *y) {
-  (void)x;
-  (void)y;
-  return Equations("h[b,j] = sigmoid(U[j,I] x[b,I] - B[j])  | j<4 \n"
-                   "a[b,j] = h[b,j] h[b,j] h[b,J] \n"
-                   "P[b,k] = softmax_k V[k,J] a[b,J]        | k<3 \n"
-                   "loss[b] = -ln P[b,y[b]]");
-}
-
-typedef edf_node *model(edf_node *x, edf_node *y);
-static const struct { const char *name; model *build; } models[] = {
-  { "an MLP", mlp }, { "a CNN", cnn }, { "an LSTM", lstm },
-  { "a slide", slide } };
-enum { MODELS = sizeof models / sizeof *models };
-
-static edf_node *x, *y, *loss;
-
-static void build(model *m) {
+static void build(int model) {
   edf_seed(1);
-  x = edf_want_grad(edf_input("x[b,%d]", 12));
-  y = edf_input("y[b]");
-  loss = edf_name(m(x, y), "loss");
+  declare_plain(models[model].tensors);
+  models[model].build();
+  loss = edf.compnodes[edf.n_compnodes - 1];
 }
 
 static void feed(int rows) {
-  edf_feed(x, points, rows);
-  edf_feed(y, labels, rows);
+  for (int i = 0; i < edf.n_inputs; i++) edf_feed(edf.inputs[i], edf.inputs[i]->value, rows);
 }
 
 static void train(int steps) {
   for (int t = 0; t < steps; t++) {
-    feed(t % 2 ? ROWS : 3);
+    feed(t % 2 ? BATCH : 2);
     Forward();
     Backward(loss);
     edf_l2((edf_real)0.01);
@@ -87,14 +44,14 @@ static long calls(void) { return memory.mallocs + memory.frees; }
 
 static void training_allocates_only_in_the_first_steps(void) {
   for (int k = 0; k < MODELS; k++) {
-    build(models[k].build);
+    build(k);
     train(4);
     long before = calls();
     train(20);
-    CHECK(before > 0 && calls() == before, "%s: %ld calls of the allocator in 20 steps",
-          models[k].name, calls() - before);
-    CHECK(edf.parameters[0]->steps == 24, "%s: does not train", models[k].name);
-    nothing_is_left(models[k].name);
+    CHECK(before > 0 && calls() == before, "model %d: %ld calls of the allocator", k,
+          calls() - before);
+    CHECK(edf.parameters[0]->steps == 24, "model %d does not train", k);
+    nothing_is_left(models[k].tensors);
   }
 }
 
@@ -111,23 +68,24 @@ static void copy_backward(edf_node *c) {
   for (size_t i = 0; i < c->size; i++) edf_addgrad(c->in[0], i, c->grad[i]);
 }
 
-static edf_node *custom(edf_node *from, edf_node *to) {
-  edf_node *h = edf_compnode("Copy", copy_forward, copy_backward, mlp(from, to));
-  return Mean(edf_formula(h, "y[@] = x[@]", "x.grad[@] += y.grad[@]"));
-}
-
 /* What a program does after it has built the model and has run Forward */
 static void train_twice(void) { train(2); }
 static void check_it(void) { edf_gradcheck(loss); }
+static void check_a_custom_node(void) {
+  edf_node *h = edf_compnode("Copy", copy_forward, copy_backward, loss);
+  edf_formula(h, "y[@] = x[@]", "x.grad[@] += y.grad[@]");
+  edf_forward();
+  edf_gradcheck(h);
+}
 static void print_it(void) {
   edf_print(loss);
-  edf_print_node(nowhere, x);
+  edf_print_node(nowhere, edf.inputs[0]);
   edf_print_program(nowhere);
 }
 static void rebuild_it(void) {
   edf_clear_compnodes();
   edf.eager = 1;
-  Einsum(edf_fmt("d = %g x[B,I] x[B,I]", 0.5), x);
+  Einsum(edf_fmt("d = %g x[B,I] x[B,I]", 0.5), edf.inputs[0]);
 }
 static void step_through_it(void) {
   edf_step_forward();
@@ -139,23 +97,24 @@ static void save_and_load_it(void) {
   edf_load(file("model"));
 }
 
-static const struct { const char *name; model *build; void (*use)(void); } programs[] = {
-  { "an MLP", mlp, train_twice },
-  { "a CNN", cnn, train_twice },
-  { "an LSTM", lstm, train_twice },
-  { "a slide", slide, train_twice },
-  { "a printed CNN", cnn, print_it },
-  { "a printed slide", slide, print_it },
-  { "a checked slide", slide, check_it },
-  { "a checked custom node", custom, check_it },
-  { "a new graph", slide, rebuild_it },
-  { "steps", slide, step_through_it },
-  { "a saved slide", slide, save_and_load_it },
+static const struct { const char *name; int model; void (*use)(void); } programs[] = {
+  { "an MLP", MLP, train_twice },
+  { "a convolution", CONVOLUTION, train_twice },
+  { "recurrences", RECURRENT, train_twice },
+  { "attention", ATTENTION, train_twice },
+  { "a slide", SLIDE_WITH_CLASSES, train_twice },
+  { "a printed convolution", CONVOLUTION, print_it },
+  { "a printed slide", SLIDE_WITH_CLASSES, print_it },
+  { "a checked slide", SLIDE_WITH_CLASSES, check_it },
+  { "a checked custom node", MLP, check_a_custom_node },
+  { "a new graph", SLIDE_WITH_CLASSES, rebuild_it },
+  { "steps", SLIDE_WITH_CLASSES, step_through_it },
+  { "a saved slide", SLIDE_WITH_CLASSES, save_and_load_it },
 };
 
 static void run(int k) {
-  build(programs[k].build);
-  feed(3);
+  build(programs[k].model);
+  feed(BATCH);
   Forward();
   programs[k].use();
 }
@@ -206,8 +165,6 @@ static void arrays_are_guarded(void) {
 #endif
 
 int main(void) {
-  for (int i = 0; i < ROWS * 12; i++) points[i] = (edf_real)((i * 7 % 11) / 11.0 - 0.4);
-  for (int i = 0; i < ROWS; i++) labels[i] = (edf_real)(i % 3);
   RUN(training_allocates_only_in_the_first_steps);
   RUN(every_allocation_may_fail);
 #ifdef __SANITIZE_ADDRESS__

@@ -5,7 +5,7 @@
    What edf_print_equations prints is the same program too: read again and trained, it gives
    the same bits. */
 
-#include "plain.h"
+#include "models.h"
 #include <ctype.h>
 
 enum { NODES = 200, LETTERS = 24, PROGRAM = 200000 };
@@ -500,55 +500,9 @@ static void evaluate(const char *what, edf_node *loss) {
   finish();
 }
 
-/* ---- The programs: what they read, and what they build. Their last node is the loss. */
+/* ---- The programs: models, and texts. Their last node is the loss. */
 
 enum { MOST = 1 << 16, STEPS = 20 };
-
-static void mlp(void) {
-  CompNode *h = Dropout(Sigmoid(Affine(edf_affine_params(5, 4), edf_find("x"))), 0.3);
-  h = Relu(Affine(edf_affine_params(4, 4), h));
-  Mean(LogLoss(Softmax(Affine(edf_affine_params(4, 3), h)), edf_find("y")));
-}
-
-static void convolution(void) {
-  CompNode *h = edf_equations("h[b,x,y,j] = tanh(K[DX,DY,I,j] x[b,x+DX-1,y+DY-1,I] - C[j])"
-                              " | DX<3, DY<3, j<4, x<6, y<6");
-  h = Reshape(AvgPool(LeakyRelu(MaxPool(h, 2, 2), (edf_real)0.1), 2, 1), "flat[b,16]");
-  edf_name(Mean(SoftmaxLogLoss(h, edf_find("y"))), "loss");
-}
-
-static void recurrent(void) {
-  CompNode *h = Unroll(edf_lstm_params(3, 2), edf_find("x"));
-  h = Unroll(edf_rnn_params(2, 2), Unroll(edf_gru_params(2, 2), h));
-  h = Recurrence("h[b,t,j] = tanh(W[j,I] h[b,t-1,I] + x[b,t,j])", edf_find("W"), h);
-  Mean(Square(h));
-}
-
-static void attention(void) {
-  CompNode *h = Embed(edf_find("E"), edf_find("t"));
-  h = Add(h, CausalAttention(edf_attention_params(6, 2), h));
-  h = LayerNorm(edf_layer_norm_params(6), h);
-  h = Attention(edf_attention_params(6, 3), BatchNorm(edf_batch_norm_params(6), h));
-  CompNode *s = edf_einsum("s[b,t,w] = E[w,J] h[b,t,J]", edf_find("E"), h);
-  MaskedMean(SoftmaxLogLoss(s, edf_find("y")), edf_find("m"));
-}
-
-static void element_wise(void) {
-  edf_node *x = edf_find("x"), *p = edf_find("p");
-  CompNode *y = Gelu(LeakyRelu(Sub(Tanh(x), p), (edf_real)0.1));
-  y = Softplus(Mul(y, Exp(y)));
-  y = Div(Div(y, Exp(p)), Sqrt(Sum(Square(p))));
-  y = Max(Min(y, Exp(p)), Clamp(x, (edf_real)-0.1, (edf_real)1.25));
-  y = Add(y, Pow(Abs(x), 3));
-  CompNode *l = Log(Exp(Sin(Cos(y))));
-  Mean(Add(BCELoss(l, Sigmoid(y)), MSE(l, Relu(x))));
-}
-
-static const struct { const char *tensors; void (*build)(void); } models[] = {
-  { "x[b,5] y[b]=3", mlp }, { "x[b,6,6,2] y[b]=16", convolution },
-  { "x[b,3,3] W[2,2]", recurrent }, { "E[5,6] t[b,4]=5 y[b,4]=5 m[b,4]=2", attention },
-  { "x[b,3] p[3]", element_wise }
-};
 
 static const struct { const char *tensors, *text; } texts[] = {
   { "x[b,5]", "h[b,j] = sig( W0[j,I] x[b,I] - C0[j] ) | j<4" },
@@ -571,7 +525,7 @@ static const struct { const char *tensors, *text; } texts[] = {
   { "s[b,4] W[4,2]", "y[b,j] += W[i,j] s[b,i]\ny[b,j] -= W[0,j] s[b,0]\nz[b] = y[b,J] y[b,J]" }
 };
 
-enum { MODELS = sizeof models / sizeof *models, TEXTS = sizeof texts / sizeof *texts };
+enum { TEXTS = sizeof texts / sizeof *texts };
 
 /* Builds model k, or behind the models text k - MODELS, and returns its name. */
 static const char *build(int k) {
