@@ -36,14 +36,9 @@ static void same(const char *what, const edf_node *x, const edf_real *a, const e
   }
 }
 
-static edf_node *judged(edf_node *y) {
-  return edf_compnode_shaped("Cotangent", scalar_shape, cotangent_forward, cotangent_backward,
-                             y);
-}
-
 static void agrees(edf_node *y, const char *text) {
   static edf_real grad[MOST][1024];
-  edf_node *t = edf_equations("%s", text), *mine = judged(y), *theirs = judged(t), *x[MOST];
+  edf_node *t = edf_equations("%s", text), *mine = JUDGED(y), *theirs = JUDGED(t), *x[MOST];
   int n = 0;
   for (int i = 0; i < edf.n_inputs; i++) x[n++] = edf.inputs[i];
   for (int i = 0; i < edf.n_parameters; i++) x[n++] = edf.parameters[i];

@@ -155,23 +155,10 @@ static const definition table[] = {
 /* ---- A loss with a random cotangent: z = sum over k and i of cotangent[k][i] in[k][i] */
 
 static double cotangent[3][MOST];
+static edf_real cotangent_of(size_t i) { return (edf_real)cotangent[i / MOST][i % MOST]; }
 
-static void scalar_shape(edf_node *z) { z->rank = 0; }
-
-static void cotangent_forward(edf_node *z) {
-  z->value[0] = 0;
-  for (int k = 0; k < z->n_in; k++)
-    for (size_t i = 0; i < z->in[k]->size; i++)
-      z->value[0] += (edf_real)cotangent[k][i] * z->in[k]->value[i];
-}
-static void cotangent_backward(edf_node *z) {
-  for (int k = 0; k < z->n_in; k++)
-    for (size_t i = 0; i < z->in[k]->size; i++)
-      edf_addgrad(z->in[k], i, (edf_real)cotangent[k][i] * z->grad[0]);
-}
-#define COTANGENT(...) \
-  edf_compnode_shaped("Cotangent", scalar_shape, cotangent_forward, cotangent_backward, \
-                      __VA_ARGS__)
+#define COTANGENTS_APART MOST
+#include "cotangent.h"
 
 /* ---- One row of the table, with operands of one shape. In variant SHARED the loss also
    depends on the operands directly, so that their gradients are not 0 when the backward of the
@@ -255,8 +242,8 @@ static double slope_at(double *x, size_t n) {
 
 static void check(const char *const *shape, int variant) {
   edf_node *y = build(shape, variant), *z;
-  if (variant != SHARED) z = COTANGENT(y);
-  else z = in[1] ? COTANGENT(y, in[0], in[1]) : COTANGENT(y, in[0]);
+  if (variant != SHARED) z = JUDGED(y);
+  else z = in[1] ? JUDGED(y, in[0], in[1]) : JUDGED(y, in[0]);
   edf_forward();
   values_are_right(y, shape[0]);
   if (variant == WIDE) return;
