@@ -232,7 +232,7 @@ static void broken_npy_headers_are_refused(void) {
     { HEAD("<f4", "(3,)"), BYTES("1234567890123"), " 12| 13" },
     { HEAD("<f4", "(3000000000,)"), BYTES(""), "dimension|3000000000" },
     { HEAD("<f8", "(2000000000,2000000000,99)"), BYTES(""), "bytes| 0" },
-    { HEAD("<f4", "(1,1,1,1,1,1,1,1,1)"), BYTES("1234"), "dimension| 8" },
+    { HEAD("<f4", "(1,1,1,1,1,1,1,1,1)"), BYTES("1234"), "dimensions| 8" },
     { HEAD("<f4", "[3]"), BYTES(""), "shape" },
     { HEAD("<f4", "(2 2)"), BYTES("1234567890123456"), "shape" },
     { HEAD("<f4", "(2,,2)"), BYTES("1234567890123456"), "shape" },

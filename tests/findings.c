@@ -190,11 +190,11 @@ static void layers_are_right(void) {
 }
 
 static void losses_are_right(void) {
-  SAYS("step 0: |takes scores, but Relu", slide("relu", "6", "P[b,k] = softmax_k relu(W[k,I] "
+  SAYS("step 0: |takes scores, but", slide("relu", "6", "P[b,k] = softmax_k relu(W[k,I] "
        "x[b,I]) | k<3 \n l[b] = -ln P[b,y[b]]", 1));
   x = edf_input("x[b]");
   CompNode *u = Einsum("u[b] = w x[b]", edf_parameter("w"), x);
-  SAYS("step 0: the arguments of BCELoss|BCELoss", check("exchanged", BCELoss(x, u), 1));
+  SAYS("step 0: the arguments of|BCELoss", check("exchanged", BCELoss(x, u), 1));
   x = edf_input("x[b]");
   edf_input("z[b]");
   u = Einsum("u[b] = w x[b]", edf_parameter("w"), x);

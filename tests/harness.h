@@ -27,6 +27,7 @@
 #define _POSIX_C_SOURCE 200809L                /* fileno, dup2, getpid, mkdir */
 #endif
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
@@ -110,6 +111,22 @@ static inline void harness_close(const char *file, int line, const char *what, d
                a, b, absolute, relative);
 }
 
+static inline int harness_in_name(char character) {
+  unsigned char u = (unsigned char)character;
+  return isalnum(u) || u == '_' || u >= 0x80;
+}
+
+/* Returns 1 if the word stands in the text and is not a part of a longer name or number. */
+static inline int harness_has(const char *text, const char *word) {
+  size_t n = strlen(word);
+  for (const char *at = text; n && (at = strstr(at, word)) != NULL; at++) {
+    int joined_before = at > text && harness_in_name(at[-1]) && harness_in_name(word[0]);
+    int joined_after = harness_in_name(at[n]) && harness_in_name(word[n - 1]);
+    if (!joined_before && !joined_after) return 1;
+  }
+  return n == 0;
+}
+
 /* Checks that all of the words stand in the text. They are separated by '|'. */
 static inline void harness_words(const char *file, int line, const char *text,
                                  const char *words) {
@@ -117,7 +134,7 @@ static inline void harness_words(const char *file, int line, const char *text,
   while (*words) {
     size_t n = strcspn(words, "|");
     snprintf(word, sizeof word, "%.*s", (int)n, words);
-    if (!strstr(text, word))
+    if (!harness_has(text, word))
       harness_fail(file, line, "'%s' is missing in:\n%s\n", word, text);
     words += n + (words[n] == '|');
   }

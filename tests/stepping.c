@@ -65,7 +65,7 @@ static void where_names_the_next_node(void) {
   WORDS(where(), "forward|h[b,j] = tanh(s[b,j])|Tanh|[b=2, 2]|hw1.c:4");
   while (edf_step_forward()) continue;
   edf_step_backward();
-  WORDS(where(), "backward|m ");
+  WORDS(where(), "backward|m");
   edf_step_backward();
   edf_step_backward();                           /* the product h q */
   WORDS(where(), "backward|q[b,j]|for b,j: h.grad[b,j] += q.grad[b,j] 2 h[b,j]|hw1.c:5");

@@ -15,7 +15,6 @@
 
 #include "harness.h"
 #include "edf_slide.h"
-#include <ctype.h>
 
 #define HW1(line) "hw1.c", line
 #define AT HW1(3)                                        /* where a STOP makes its mistake */
@@ -56,47 +55,25 @@ static edf_node *fed(const char *declaration, int rows) { return tensor(1, decla
 
 /* ---- What is checked after each case */
 
-static int is_in_name(char character) {
-  unsigned char u = (unsigned char)character;
-  return isalnum(u) || u == '_' || u >= 0x80;
-}
-
-/* Returns 1 if the word stands in the text and is not a part of a longer name or number. */
-static int has_word(const char *text, const char *word) {
-  size_t n = strlen(word);
-  for (const char *at = text; (at = strstr(at, word)) != NULL; at++) {
-    int joined_before = at > text && is_in_name(at[-1]) && is_in_name(word[0]);
-    int joined_after = is_in_name(at[n]) && is_in_name(word[n - 1]);
-    if (!joined_before && !joined_after) return 1;
+/* Returns the words with "a" [3] and hw1.c:1 in place of $1. */
+static const char *spelled(const char *words) {
+  static char to[1024];
+  size_t n = 0;
+  for (; *words; words++) {
+    int line = *words == '$' && isdigit((unsigned char)words[1]) ? words[1] - '0' : 0;
+    if (line) n += (size_t)snprintf(to + n, sizeof to - n, "%s|hw1.c:%d", shown[line], line);
+    else to[n++] = *words;
+    words += line > 0;
   }
-  return 0;
+  to[n] = '\0';
+  return to;
 }
 
-/* Checks that the last TRY ended with an error, and that the text has all of the words. */
-static void check_words(int line, const char *of, const char *text, const char *words) {
-  if (!panicked) harness_fail(__FILE__, line, "there was no error in\n%s\n", of);
-  while (panicked && *words) {
-    char word[96], place[16] = "";
-    size_t n = strcspn(words, "|");
-    snprintf(word, sizeof word, "%.*s", (int)n, words);
-    if (*word == '$') {
-      snprintf(place, sizeof place, "hw1.c:%c", word[1]);
-      snprintf(word, sizeof word, "%s", shown[word[1] - '0']);
-    }
-    if (!has_word(text, word) || (*place && !has_word(text, place)))
-      harness_fail(__FILE__, line, "'%s' %s is missing for\n%s\n%s\n", word, place, of, caught);
-    words += n + (words[n] == '|');
-  }
-}
-
-/* Checks that edf_clear leaves no block. */
-static void check_clear(int line, const char *of) {
+/* Checks the words of the last error, and that edf_clear leaves no block. */
+static void check_stop(int line, const char *words) {
   edf.eager = 0;
   memory.limit = 0;
-  TRY(edf_clear());
-  if (panicked || memory.live)
-    harness_fail(__FILE__, line, "%ld blocks are left after\n%s\n", memory.live, of);
-  memory.live = 0;
+  harness_stopped(__FILE__, line, spelled(words));
 }
 
 #define TEXT_OF(line) #line
@@ -110,8 +87,7 @@ static void check_clear(int line, const char *of) {
 #define CALL(statement, words)                     \
   do {                                             \
     TRY(statement);                                \
-    check_words(__LINE__, words, caught, words);   \
-    check_clear(__LINE__, words);                  \
+    check_stop(__LINE__, words);                   \
   } while (0)
 
 static int characters(const char *from, const char *to) {
@@ -123,21 +99,23 @@ static int characters(const char *from, const char *to) {
 /* Checks that the message shows the line of the text, with a caret below the place. */
 static void check_caret(const char *text, const char *place) {
   char line[512], number[32];
-  const char *begin = text, *caret = strstr(caught, "^\n"), *row = caret;
+  const char *begin = place, *copy, *start;
   int rows = 1;
-  for (const char *t = text; t < place; t++) if (*t == '\n') { begin = t + 1; rows++; }
-  size_t n = strcspn(begin, "\n");
-  snprintf(line, sizeof line, "%.*s", (int)n, begin);
+  while (begin > text && begin[-1] != '\n') begin--;
+  for (const char *t = text; t < begin; t++) rows += *t == '\n';
+  snprintf(line, sizeof line, "%.*s", (int)strcspn(begin, "\n"), begin);
   for (char *l = line; *l; l++) if (*l == '\t' || *l == '\r') *l = ' ';
-  while (row && row > caught && row[-1] != '\n') row--;
-  const char *copy = row && (size_t)(row - caught) > n ? row - 1 - n : NULL, *start = copy;
-  while (start && start > caught && start[-1] != '\n') start--;
-  CHECK(copy && !strncmp(copy, line, n), "no caret below '%s' in\n%s", line, caught);
-  int expected = copy ? characters(start, copy) + characters(begin, place) : 0;
-  CHECK(!copy || caret - row == expected, "the caret is %d columns off for\n%s\n%s",
-        (int)(caret - row) - expected, text, caught);
+  copy = start = strstr(caught, line);
+  while (copy && copy[strlen(line)] != '\n') copy = start = strstr(copy + 1, line);
+  CHECK(copy, "the message does not show '%s':\n%s", line, caught);
+  if (!copy) return;
+  while (start > caught && start[-1] != '\n') start--;
+  int expected = characters(start, copy) + characters(begin, place);
+  int found = (int)strspn(copy + strlen(line) + 1, " ");
+  CHECK(found == expected && copy[strlen(line) + 1 + (size_t)found] == '^',
+        "the caret is %d columns off for\n%s\n%s", found - expected, text, caught);
   snprintf(number, sizeof number, "line %d", rows);
-  CHECK(!strchr(text, '\n') || has_word(caught, number), "no '%s' in\n%s", number, caught);
+  CHECK(!strchr(text, '\n') || harness_has(caught, number), "no '%s' in\n%s", number, caught);
 }
 
 /* ---- Tables of wrong texts, which stand in line 9 */
@@ -166,10 +144,11 @@ static void check_all(int kind, const wrong *w, size_t n) {
     snprintf(text, sizeof text, "%.*s%s", before, w->text, w->text + before + marked);
     TRY(build(kind, w->tensors, text));
     const char *caret = strstr(caught, "^\n"), *end = strchr(caught, '\n');
-    check_words(__LINE__, text, caught, "hw1.c:9");
-    check_words(__LINE__, text, caret ? caret : end ? end : caught, w->words);
+    int failures = harness.bad;
+    harness_words(__FILE__, __LINE__, caret ? caret : end ? end : caught, spelled(w->words));
     if (panicked && marked) check_caret(text, text + before);
-    check_clear(__LINE__, text);
+    check_stop(__LINE__, "hw1.c:9");
+    if (harness.bad > failures) harness_fail(__FILE__, __LINE__, "the text is\n%s", text);
   }
 }
 
@@ -496,8 +475,7 @@ static void too_large_stops(void) {
   for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
     memory.limit = 1 << 24;
     TRY(build('L', "s[b,4] k[b]", texts[k]));
-    check_words(__LINE__, texts[k], caught, "hw1.c:9");
-    check_clear(__LINE__, texts[k]);
+    check_stop(__LINE__, "hw1.c:9");
   }
   CALL(a("W[1000000000,1000000000,1000000000]"), "too large|\"W\"|hw1.c:1");
   CALL(memory.limit = 1 << 20; a("W[1000,1000]"), "memory|\"W\" [1000, 1000]|hw1.c:1");
