@@ -12,7 +12,8 @@ enum { NODES = 200, LETTERS = 24, PROGRAM = 200000 };
 
 /* ---- The tensors as the interpreter has computed them so far */
 
-static struct { edf_node *node; char name[40]; double *value, *grad; } tensor[NODES];
+static struct { edf_node *node; double *value, *grad; } tensor[NODES];
+static char tensor_name[NODES][40];
 static int n_tensors;
 
 static const char *line, *end;               /* the statement that runs */
@@ -27,26 +28,28 @@ static void wrong(const char *at, const char *what) {
 
 /* ---- The indices that have a value now */
 
-static struct { char name[16]; int value; } letter[LETTERS];
-static int n_letters;
+static char letter_name[LETTERS][40];
+static int letter_value[LETTERS], n_letters;
 
-static int same(const char *name, const char *c, size_t n) {
-  return strlen(name) == n && !memcmp(name, c, n);
-}
-
-static int letter_named(const char *c, size_t n) {
-  int k = n_letters - 1;
-  while (k >= 0 && !same(letter[k].name, c, n)) k--;
+static int find(char (*name)[40], int n, const char *c, size_t length) {
+  int k = n - 1;
+  while (k >= 0 && (strlen(name[k]) != length || memcmp(name[k], c, length))) k--;
   return k;
 }
+static int letter_named(const char *c, size_t n) { return find(letter_name, n_letters, c, n); }
+static int tensor_named(const char *c, size_t n) { return find(tensor_name, n_tensors, c, n); }
 
 static int push_letter(const char *c, size_t n) {
-  if (n_letters == LETTERS || n > 15) wrong(c, "too many letters");
-  memcpy(letter[n_letters].name, c, n);
-  letter[n_letters].name[n] = 0;
-  letter[n_letters].value = 0;
+  if (n_letters == LETTERS || n > 39) wrong(c, "too many letters");
+  snprintf(letter_name[n_letters], sizeof *letter_name, "%.*s", (int)n, c);
+  letter_value[n_letters] = 0;
   return n_letters++;
 }
+
+/* Runs what follows for each value of the letter of n characters at c. */
+#define EACH(c, n)                                                                     \
+  for (int letter_ = push_letter(c, n), extent_ = bound_of(c, n);                      \
+       letter_value[letter_] < extent_ || (n_letters--, 0); letter_value[letter_]++)
 
 /* ---- Words */
 
@@ -61,12 +64,6 @@ static int is_operator(const char *c) {
   return is(c, "sum_") || is(c, "max_") || is(c, "mean_") || is(c, "variance_");
 }
 static const char *blanks(const char *c) { return c + strspn(c, " "); }
-
-static int tensor_named(const char *c, size_t n) {
-  int k = n_tensors - 1;
-  while (k >= 0 && !same(tensor[k].name, c, n)) k--;
-  return k;
-}
 
 /* ---- Extents. An index runs over a dimension in which it stands alone, or to its bound. */
 
@@ -101,7 +98,7 @@ static int bound_of(const char *name, size_t n) {
     if (c > line && c[-1] != ' ' && c[-1] != ',') continue;
     if (sign[1] != '=') return atoi(sign + 1);
     int other = letter_named(sign + 2, word(sign + 2));
-    return other < 0 ? extent : letter[other].value + 1;
+    return other < 0 ? extent : letter_value[other] + 1;
   }
   if (!extent) wrong(name, "the extent of an index is unknown");
   return extent;
@@ -169,12 +166,8 @@ static double over_letters(const char *c, const char **at, const char *body, dou
     return x;
   }
   const char *next = c + length + (c[length] == ',');
-  int k = push_letter(c, length), extent = bound_of(c, length);
-  for (int i = 0; i < extent; i++) {
-    letter[k].value = i;
+  EACH(c, length)
     total += over_letters(*next == ' ' ? "" : next, at, body, squares, n, most);
-  }
-  n_letters--;
   return total;
 }
 
@@ -271,7 +264,7 @@ static double primary(const char **at) {
   if (is(c, "ln ")) return log(primary(at));
   if (is(c, "pi")) return acos(-1);
   if (is(c, "mask[")) return mask(at);
-  if ((k = letter_named(c, n)) >= 0 && **at != '[') return letter[k].value;
+  if ((k = letter_named(c, n)) >= 0 && **at != '[') return letter_value[k];
   if ((k = tensor_named(c, n)) >= 0) return entry(k, at);
   return defined(c, n);
 }
@@ -322,14 +315,11 @@ static double product(const char **at, int implicit) {
   size_t n = 0;
   const char *begin = *at, *c = implicit ? unbound(begin, &n) : NULL;
   if (!c) return factors(at);
-  int k = push_letter(c, n), extent = bound_of(c, n);
   double total = 0;
-  for (int i = 0; i < extent; i++) {
-    letter[k].value = i;
+  EACH(c, n) {
     *at = begin;
     total += product(at, 1);
   }
-  n_letters--;
   return total;
 }
 
@@ -370,16 +360,8 @@ static void assign(const char *left, const char *right, char sign) {
 
 static void loop(const char *const *name, const size_t *length, int n, const char *left,
                  const char *right, char sign) {
-  if (n == 0) {
-    assign(left, right, sign);
-    return;
-  }
-  int k = push_letter(*name, *length), extent = bound_of(*name, *length);
-  for (int i = 0; i < extent; i++) {
-    letter[k].value = i;
-    loop(name + 1, length + 1, n - 1, left, right, sign);
-  }
-  n_letters--;
+  if (n == 0) assign(left, right, sign);
+  else EACH(*name, *length) loop(name + 1, length + 1, n - 1, left, right, sign);
 }
 
 /* Loops over the letters of "for b,i<28: ", or over all in the brackets on the left. */
@@ -422,7 +404,7 @@ static void begin(void) {
       edf_node *x = list[l][i];
       if (n_tensors == NODES) abort();
       tensor[n_tensors].node = x;
-      snprintf(tensor[n_tensors].name, sizeof tensor->name, "%s", edf_label(x));
+      snprintf(tensor_name[n_tensors], sizeof *tensor_name, "%s", edf_label(x));
       tensor[n_tensors].value = (double *)calloc(x->size + 1, sizeof(double));
       tensor[n_tensors].grad = (double *)calloc(x->size + 1, sizeof(double));
       for (size_t k = 0; l < 2 && k < x->size; k++) tensor[n_tensors].value[k] = x->value[k];
