@@ -46,9 +46,8 @@ look() {                                # look NAME SCRIPT PAGE WIDTH [SED-COMMA
 dark='s/(prefers-color-scheme: *dark)/(min-width: 1px)/'
 ${CC:-cc} -O0 -I. tests/browser/pages.c -o "$dir/pages" -lm && "$dir/pages" "$dir" || exit 1
 page=notes/trace.html
-look trace-mlp tests/browser/trace.js $page 1280 '' "$dir/mlp.js"
-look trace-conv tests/browser/trace.js $page 1280 '' "$dir/conv.js"
-look trace-narrow-dark tests/browser/trace.js $page 400 "$dark" "$dir/mlp.js"
+look trace tests/browser/trace.js $page 1280 '' "$dir/trace.js"
+look trace-narrow-dark tests/browser/trace.js $page 400 "$dark" "$dir/trace.js"
 if grep -q 'https\{0,1\}:' $page; then bad=1; echo 'not ok trace-no-address: http'
 else echo 'ok trace-no-address'; fi
 
