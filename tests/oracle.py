@@ -1,6 +1,6 @@
 """Compares the working tree with version 2.0: random texts are trained for three steps by both.
 Values, gradients and Parameters agree, or both refuse the text. The programs are those of
-random/texts.py, and chains of lines with a batch. random/run.c runs them.
+random/texts.py. random/run.c runs them.
 
   python3 tests/oracle.py [--old DIR] [--new .] [--seed 1] [--count 300] [--real float]
 
@@ -8,7 +8,6 @@ The old header comes from git if DIR is missing. The shortest text that differs 
 import argparse
 import itertools
 import os
-import random
 import subprocess
 import sys
 
@@ -17,25 +16,6 @@ BUILD, COMMIT = os.environ.get('ORACLE_BUILD', ROOT + '/build/oracle'), '72c597f
 TEXTS = {}                               # TEXTS['cases'] draws whole slides
 with open(ROOT + '/tests/random/texts.py') as file:
     exec(file.read().rsplit('main()', 1)[0], TEXTS)
-
-FORMS = ['= tanh(W%d[j,I] {0}[b,I] + B%d[j]) | j<4', '= softmax_j {0}[b,j]', '-= 1/2 {0}[b,j]',
-         '= sig(V%d[j,I] {0}[b,I]) {1}[b,j]', '= {0}[b,j] {1}[b,j]', '= normalize_j {0}[b,j]',
-         '= max({0}[b,j] - {1}[b,j], 0)', '= A%d[j] {0}[b,3-j]', '= max_k {0}[b,k] {1}[b,j]',
-         '= U%d[D] {0}[b,j+D-1] | j<4, D<3', '+= V%d[j,i] {0}[b,i] | j<4',
-         '= (1/B) sum_a {0}[a,j] {1}[b,j]', '= {0}[b,j] exp({1}[b,0])',
-         '= {0}[b,j] / (2 + sum_k {1}[b,k]^2)', '= sum_k {0}[b,k] {1}[b,j] | k<=j',
-         '= tanh({0}[b,j] + 0.5 h%d[b,j-1])', '= max_d {0}[b,j+d-1] | j<4, d<3',
-         '= P%d[j,I] {0}[b,I] {1}[b,I] - C%d[j] | j<4']
-
-
-def chain(rng):
-    """Lines with a batch. Each reads two older ones."""
-    text = 'h1[b,j] = R1[j,I] h0[b,I] | j<4'
-    for k in range(2, rng.randint(3, 7)):
-        old = ['h%d' % rng.randrange(k) for _ in 'ab']
-        text += '\nh%d[b,j] ' % k + rng.choice(FORMS).replace('%d', str(k)).format(*old)
-    return ['h0[b,4] 3'], text
-
 
 def build(tree, name, args):
     """Builds run.c with the headers of a tree and returns its path."""
@@ -76,12 +56,11 @@ def main():
         parse.add_argument('--' + name, default=default, type=type(default))
     args = parse.parse_args()
     os.makedirs(BUILD, exist_ok=True)
-    tree, rng = old_tree(args), random.Random(args.seed)
+    tree = old_tree(args)
     if not tree:
         print('skip oracle: git does not have commit ' + COMMIT)
         return 0
-    drawn = [(x.list, text) for x, text, _ in TEXTS['cases'](args.seed, args.count * 3 // 4)]
-    drawn += [chain(rng) for _ in range(args.count - len(drawn))]
+    drawn = [(x.list, text) for x, text, _ in TEXTS['cases'](args.seed, args.count)]
     asked = ''.join('%s---\n%s\nEND\n' % (''.join(d + '\n' for d in x), t) for x, t in drawn)
     said = []
     for headers, name in ((tree, 'old'), (args.new, 'new')):
