@@ -4,8 +4,8 @@
      { "s[b,4]", "y[b] = 2 (s[b,J] + 1@", "')'|end" },
      STOP(edf_add_at(AT, a("a[3]"), c("c[4]")), "Add|$1|$2");
 
-   * Words are separated by '|'. $1 stands for the tensor that hw1.c:1 declares: its name with
-     its shape, and its line.
+   * Words are separated by '|'. $1 stands for the tensor that hw1.c:1 declares: its name
+     and its line.
    * The caret of the message must stand at the @, counted in characters. The words must stand
      after the caret, so the equation that the message shows does not count.
    * After each case edf_clear must leave no block.
@@ -24,27 +24,14 @@ static edf_real zeros[6400];
 
 /* ---- Tensors of hw1.c */
 
-static char shown[4][96];                                /* what $1, $2 and $3 stand for */
-
-/* Notes that messages show the tensor as "x" [b=2, 3]. */
-static void note(int line, const char *declaration, int rows) {
-  char *to = shown[line], *end = to + sizeof shown[line];
-  const char *bracket = strchr(declaration, '[');
-  int name = bracket ? (int)(bracket - declaration) : (int)strlen(declaration);
-  to += snprintf(to, (size_t)(end - to), "\"%.*s\"%s", name, declaration, bracket ? " " : "");
-  for (const char *d = declaration + name; *d; d++) {
-    to += snprintf(to, (size_t)(end - to), *d == ',' ? ", " : "%c", *d);
-    if (rows && d > declaration && !strncmp(d - 1, "[b", 2))
-      to += snprintf(to, (size_t)(end - to), "=%d", rows);
-  }
-}
+static char name[4][24];                                 /* of $1, $2 and $3 */
 
 /* Returns an Input if there is a batch or rows, else a Parameter. */
 static edf_node *tensor(int line, const char *declaration, int rows) {
   int is_input = rows || strstr(declaration, "[b");
   edf_node *x = is_input ? edf_input_at(HW1(line), "%s", declaration)
                          : edf_parameter_at(HW1(line), "%s", declaration);
-  note(line, declaration, rows);
+  snprintf(name[line], sizeof *name, "%.*s", (int)strcspn(declaration, "["), declaration);
   if (rows) edf_feed(x, zeros, rows);
   return x;
 }
@@ -55,13 +42,13 @@ static edf_node *fed(const char *declaration, int rows) { return tensor(1, decla
 
 /* ---- What is checked after each case */
 
-/* Returns the words with "a" [3] and hw1.c:1 in place of $1. */
+/* Returns the words with "a" and hw1.c:1 in place of $1. */
 static const char *spelled(const char *words) {
   static char to[1024];
   size_t n = 0;
   for (; *words; words++) {
     int line = *words == '$' && isdigit((unsigned char)words[1]) ? words[1] - '0' : 0;
-    if (line) n += (size_t)snprintf(to + n, sizeof to - n, "%s|hw1.c:%d", shown[line], line);
+    if (line) n += (size_t)snprintf(to + n, sizeof to - n, "\"%s\"|hw1.c:%d", name[line], line);
     else to[n++] = *words;
     words += line > 0;
   }
@@ -305,9 +292,9 @@ static void simple_nodes_stop(void) {
        "Affine|I is 100|I is 128|\"h\" [b=64, 100]|hw1.c:55|$2");
   STOP(edf_relu_at(AT, NULL), "Relu|NULL");
   STOP(edf_add_at(AT, a("a[3]"), NULL), "Add|operand 2|NULL");
-  STOP(edf_add_at(AT, a("a[3]"), c("c[4]")), "Add|$1|$2");
+  STOP(edf_add_at(AT, a("a[3]"), c("c[4]")), "Add|$1|[3]|$2|[4]");
   STOP(edf_sub_at(AT, a("a[3,4]"), c("c[3]")), "Sub|$1|$2");
-  STOP(edf_mul_at(AT, a("a[b,4]"), c("c[3,4]")), "Mul|batch|$1|$2");
+  STOP(edf_mul_at(AT, a("a[b,4]"), c("c[3,4]")), "Mul|batch|$1|[b, 4]|$2|[3, 4]");
   STOP(edf_clamp_at(AT, a("a[3]"), 2, 1), "Clamp|2|1");
   STOP(edf_softmax_at(AT, a("s")), "Softmax|scalar|$1");
   STOP(edf_dropout_at(AT, a("a[3]"), 1), "Dropout|rate|1");
@@ -323,7 +310,6 @@ static void label(const char *scores, const char *labels, int at, double number,
   edf_node *s = fed(scores, 2), *y = c(labels);
   memset(numbers, 0, sizeof numbers);
   numbers[at] = (edf_real)number;
-  note(2, labels, 2);
   edf_feed(y, numbers, 2);
   if (fused) edf_softmax_log_loss_at(AT, s, y);
   else edf_log_loss_at(AT, s, y);
@@ -361,7 +347,6 @@ static void embed(int at, double number) {
   edf_node *k = c("k[b,2]");
   memset(numbers, 0, sizeof numbers);
   numbers[at] = (edf_real)number;
-  note(2, "k[b,2]", 2);
   edf_feed(k, numbers, 2);
   edf_embed_at(AT, a("E[5,8]"), k);
   edf_forward();
@@ -417,7 +402,8 @@ static void runs_stop(void) {
   HERE(edf_feed(edf_input_at(HW1(1), "x[3]"), zeros, 2), "edf_feed|2|1|\"x\" [3]|hw1.c:1");
   HERE(edf_feed(a("W[3]"), zeros, 1), "edf_feed|Input|$1");
   HERE(tanh_of(fed("x[b]", 2)); tanh_of(c("y[b]")); edf_forward(), "never fed|\"y\"|hw1.c:2");
-  HERE(tanh_of(fed("x[b,3]", 4)); tanh_of(tensor(2, "y[b]", 5)); edf_forward(), "batch|$1|$2");
+  HERE(tanh_of(fed("x[b,3]", 4)); tanh_of(tensor(2, "y[b]", 5)); edf_forward(),
+       "$1|[b=4, 3]|$2|[b=5]");
   HERE(edf_backward(tanh_of(a("W[3]"))), "edf_backward|edf_forward|\"h\" [3]|hw1.c:3");
   HERE(y = fed_again(); edf_backward(y), "edf_backward|edf_forward|\"h\"|hw1.c:3");
   HERE(y = ran(fed("x[b]", 2), 0); edf_backward(y), "edf_want_grad|\"h\" [b=2]|hw1.c:3");
