@@ -1,6 +1,6 @@
 /* cotangent.h - JUDGED(y, ...) is a loss that gives its inputs chosen cotangents: the sum of
    cotangent_of(i) y[i], for any shape of y. The file that includes it defines
-   edf_real cotangent_of(size_t i) before. The numbers of input k begin at COTANGENTS_APART k. */
+   edf_real cotangent_of(size_t i) before. Those of input k begin at k COTANGENTS_APART. */
 
 #ifndef COTANGENT_H
 #define COTANGENT_H
