@@ -100,7 +100,7 @@ static void save_and_load_it(void) {
 static const struct { const char *name; int model; void (*use)(void); } programs[] = {
   { "an MLP", MLP, train_twice },
   { "a convolution", CONVOLUTION, train_twice },
-  { "recurrences", RECURRENT, train_twice },
+  { "an LSTM", LSTM, train_twice },
   { "a slide", SLIDE_WITH_CLASSES, train_twice },
   { "a printed convolution", CONVOLUTION, print_it },
   { "a printed slide", SLIDE_WITH_CLASSES, print_it },

@@ -19,6 +19,8 @@ static void convolution(void) {
   edf_name(Mean(SoftmaxLogLoss(h, edf_find("y"))), "loss");
 }
 
+static void lstm(void) { Mean(Square(Unroll(edf_lstm_params(3, 2), edf_find("x")))); }
+
 static void recurrent(void) {
   CompNode *h = Unroll(edf_lstm_params(3, 2), edf_find("x"));
   h = Unroll(edf_rnn_params(2, 2), Unroll(edf_gru_params(2, 2), h));
@@ -53,11 +55,12 @@ static void slide_with_classes(void) {
                 "loss[b] = -ln P[b,y[b]]");
 }
 
-enum { MLP, CONVOLUTION, RECURRENT, ATTENTION, ELEMENT_WISE, SLIDE_WITH_CLASSES, MODELS };
+enum { MLP, CONVOLUTION, LSTM, RECURRENT, ATTENTION, ELEMENT_WISE, SLIDE_WITH_CLASSES,
+       MODELS };
 static const struct { const char *tensors; void (*build)(void); } models[MODELS] = {
   { "x[b,5] y[b]=3", mlp }, { "x[b,6,6,2] y[b]=16", convolution },
-  { "x[b,3,3] W[2,2]", recurrent }, { "E[5,6] t[b,4]=5 y[b,4]=5 m[b,4]=2", attention },
-  { "x[b,3] p[3]", element_wise },
+  { "x[b,2,3]", lstm }, { "x[b,3,3] W[2,2]", recurrent },
+  { "E[5,6] t[b,4]=5 y[b,4]=5 m[b,4]=2", attention }, { "x[b,3] p[3]", element_wise },
   { "x[b,5] y[b]=3", slide_with_classes }
 };
 
