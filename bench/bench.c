@@ -3,7 +3,7 @@
      bench [MODEL ...]            times all models, or some of them
      bench profile [MODEL ...]    times each node of a step
      bench step MODEL             times our step, a turn for each line of input: see against.sh
-     bench wall MODEL             the same by the wall clock, with all threads: see peers.sh
+     bench wall MODEL             the same by the wall clock, with all threads: see peers.py
 
    mlp_a, mlp_b    our step (feed, Forward, Backward, SGD), the gemm calls of the step on our
                    arrays, and the same step written by hand
@@ -1004,15 +1004,19 @@ static void profile_mlp_a(void) { profile_model(&mlp_a); }
 static void profile_mlp_b(void) { profile_model(&mlp_b); }
 
 /* ---- step: prints the loss after the first steps, so that a script can compare two programs.
-   Then each line of input starts a turn of about 10 ms, and the time of a step is printed. */
+   Then each line of input starts a turn, and the time of a step is printed. The line gives the
+   length of the turn in seconds. A fifth of that time runs before it. An empty line starts a
+   turn of 10 ms, after one step. */
 static double (*step_clock)(void) = thread_time;
 static void time_steps(contestant *c, int batch, const edf_node *loss) {
-  char line[8];
+  char line[32];
   run_steps(c, 3, batch);
   printf("%.9g\n", (double)loss->value[0]);
-  int steps = steps_per_turn(c, batch, step_clock);
+  int usual = steps_per_turn(c, batch, step_clock);
   while (fflush(stdout) == 0 && fgets(line, sizeof line, stdin)) {
-    run_steps(c, 1, batch);
+    double length = atof(line);
+    int steps = length > 0 ? 1 + (int)(usual * length / 10e-3) : usual;
+    run_steps(c, length > 0 ? 1 + steps / 5 : 1, batch);
     double start = step_clock();
     run_steps(c, steps, batch);
     printf("%.2f\n", (step_clock() - start) / steps);

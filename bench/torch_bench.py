@@ -1,5 +1,5 @@
 """torch_bench.py - the models of cuda.c in PyTorch, measured in the same way: for cuda.sh; and
-those of bench.c, for peers.sh.
+those of bench.c, for peers.py.
 
     torch_bench.py [--quick] [--compile-mode MODE] [MODEL ...]        EDF_PRECISION=tf32 ...
     torch_bench.py --cpu --turns eager MODEL
@@ -38,7 +38,7 @@ except ImportError as error:
     sys.exit(0)
 
 PIXELS, CLASSES, LETTERS, HEADS = 784, 10, 65, 4
-ROTATE, WARM, REPEATS, ENOUGH, TURN, MOST_STEPS = 8, 10, 15, 50e-3, 10e-3, 1 << 20
+ROTATE, WARM, REPEATS, ENOUGH, MOST_STEPS = 8, 10, 15, 50e-3, 1 << 20
 MODES = ("eager", "compile", "captured")
 
 
@@ -301,7 +301,9 @@ def bench(name):
 
 
 def take_turns(name, mode):
-    """Each begins with an untimed step, as bench.c's. One thread is timed by CPU time."""
+    """Prints the number of parameters. Then each line of input gives the length of a turn in
+    seconds. Before it, steps for a fifth of that time are not timed. The time of one thread is
+    its CPU time."""
     global clock
     if device.type == "cpu" and torch.get_num_threads() == 1:
         clock = time.process_time
@@ -309,10 +311,11 @@ def take_turns(name, mode):
     data = batches(m, m.batch, True)
     run, count = runner(m, mode, *data[0])
     seconds(run, data, WARM)
-    steps = steps_of(run, data, TURN)
+    each = seconds(run, data, WARM) / WARM
     print(count, flush=True)
-    for _ in sys.stdin:
-        seconds(run, data, 1)
+    for line in sys.stdin:
+        steps = 1 + int(float(line) / each)
+        seconds(run, data, 1 + steps // 5)
         print("%.2f" % (1e6 * seconds(run, data, steps) / steps), flush=True)
 
 
