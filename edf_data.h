@@ -967,8 +967,8 @@ void edf_load(const char *path) {
      Model      ir_version 1, producer 2, graph 7, opset 8 { version 2 }
      Graph      node 1, name 2, constant 5, input 11, output 12
      Node       input 1, output 2, operator 4, attribute 5, doc_string 6
-     Attribute  name 1, float 2, int 3, text 4, ints 8, type 20
-     Tensor     dims 1, type 2, name 8, bytes 9
+     Attribute  name 1, float 2, int 3, text 4, ints 8, type 20 (float 1, int 2, text 3, ints 7)
+     Tensor     dims 1, type 2 (float 1, int64 7), int64s 7, name 8, bytes 9
      ValueInfo  name 1, type 2 { tensor 1 { type 1, shape 2 { dim 1 { size 1, name 2 } } } } */
 
 static void edf_onnx__whole(edf_page *to, uint64_t n) {  /* 7 bits a byte, the lowest first */
@@ -997,18 +997,15 @@ static void edf_onnx__message(edf_page *to, int field, edf_page *message) {
 
 /* ---- Constants and operators. A value is a number: that of a node, or below 0 a part of the
    node that is being written, as h/1. */
+enum { EDF_ONNX__MOST = EDF_MAX_INDEX * EDF_MAX_RANK + 1 };   /* of the indices of a tensor   */
 typedef struct {
   edf_page graph;
   edf_page op;                           /* the last operator, without the name of its result */
+  edf_page text;                         /* the expression that is being written              */
   int result;                            /* of the last operator                              */
-  edf_node *y;                           /* the node that is being written                    */
   int parts;                             /* so many parts of y have been named                */
+  edf_node *y;                           /* the node that is being written                    */
 } edf_onnx__file;
-enum {
-  EDF_ONNX__FLOAT = 1,
-  EDF_ONNX__INT64 = 7,
-  EDF_ONNX__MOST = EDF_MAX_INDEX * EDF_MAX_RANK + 1
-};
 
 static void edf_onnx__refuse(const edf_onnx__file *o, const char *why) {
   edf_stop("edf_save_onnx: %s cannot be exported: %s\n  %s", o->y->op, why,
@@ -1025,33 +1022,19 @@ static void edf_onnx__name(const edf_onnx__file *o, edf_page *to, int field, int
   edf_onnx__message(to, field, &name);
 }
 
-/* Writes value v as a constant, and returns v. */
-static int edf_onnx__constant(edf_onnx__file *o, int v, int type, int n, const int *dim,
-                              edf_page *data) {
-  edf_page t = { NULL, 0 };
-  for (int d = 0; d < n; d++) edf_onnx__int(&t, 1, dim[d]);
-  edf_onnx__int(&t, 2, type);
+/* Writes value v, a constant tensor of whole or of real numbers. Returns v. */
+static int edf_onnx__constant(edf_onnx__file *o, int v, int rank, const int *dim,
+                              const int *whole, const edf_real *real) {
+  edf_page t = { NULL, 0 }, data = t;
+  size_t n = edf_data__entries(dim, rank);
+  for (int d = 0; d < rank; d++) edf_onnx__int(&t, 1, dim[d]);
+  edf_onnx__int(&t, 2, whole ? 7 : 1);
+  for (size_t i = 0; whole && i < n; i++) edf_onnx__int(&t, 7, whole[i]);
   edf_onnx__name(o, &t, 8, v);
-  edf_onnx__message(&t, 9, data);
+  if (real) edf_data__put_numbers(&data, real, n, 4);
+  if (real) edf_onnx__message(&t, 9, &data);
   edf_onnx__message(&o->graph, 5, &t);
   return v;
-}
-static int edf_onnx__table(edf_onnx__file *o, int n, const int *dim, const int *x) {
-  edf_page data = { NULL, 0 };
-  size_t size = edf_data__entries(dim, n);
-  unsigned char *at = edf_data__room(&data, 8 * size);
-  for (size_t i = 0; i < size; i++)
-    edf_data__put_number(at + 8 * i, (uint64_t)(int64_t)x[i], 8, 0);
-  return edf_onnx__constant(o, -++o->parts, EDF_ONNX__INT64, n, dim, &data);
-}
-static int edf_onnx__reals(edf_onnx__file *o, int v, int n, const int *dim, const edf_real *x) {
-  edf_page data = { NULL, 0 };
-  edf_data__put_numbers(&data, x, edf_data__entries(dim, n), 4);
-  return edf_onnx__constant(o, v, EDF_ONNX__FLOAT, n, dim, &data);
-}
-static int edf_onnx__number(edf_onnx__file *o, double x) {
-  edf_real number = (edf_real)x;
-  return edf_onnx__reals(o, -++o->parts, 0, NULL, &number);
 }
 
 /* Completes the last operator, whose result is value v. It has the equation of y. */
@@ -1062,14 +1045,6 @@ static void edf_onnx__end_op(edf_onnx__file *o, int v) {
   edf_write_node(&doc, o->y, EDF_FORWARD_LINE);
   edf_onnx__message(&o->op, 6, &doc);
   edf_onnx__message(&o->graph, 1, &o->op);
-}
-/* Writes an operator on n values. Returns its result. */
-static int edf_onnx__op(edf_onnx__file *o, const char *op, size_t length, int n,
-                        const int *in) {
-  edf_onnx__end_op(o, o->result);
-  for (int k = 0; k < n; k++) edf_onnx__name(o, &o->op, 1, in[k]);
-  edf_onnx__bytes(&o->op, 4, op, length);
-  return o->result = -++o->parts;
 }
 /* Reads a list of whole numbers: [2, 0, 1]. Returns how many it has. */
 static int edf_onnx__list(const char *at, int *number) {
@@ -1094,62 +1069,70 @@ static void edf_onnx__attribute(edf_onnx__file *o, const char *at) {
   if (type == A_FLOAT) edf_data__put_numbers(&a, (const edf_real *)o->y->state, 1, 4);
   edf_onnx__message(&o->op, 5, &a);
 }
-/* Returns the value of an expression in postfix notation. Its words are separated by blanks:
-     a b c     the operands of y            $-5     the value -5
-     #1        number 1 of y's state        @       number 0 of it, as a whole number
-     0.5       a number                     [0, 1]  a list of whole numbers
-     Add/2     an operator on the last 2    axis=0  an attribute of the operator before it    */
-static int edf_onnx__run(edf_onnx__file *o, const char *format, ...) {
+
+/* Returns the value of an expression in postfix notation, and empties o->text, where it is. Its
+   words are separated by blanks:
+     a b c     the operands of y                    $-5     the value -5
+     0.5 #1    a number, number 1 of y's state      [0, 1]  a list of whole numbers
+     Add/2     an operator on the last 2 values     axis=0  its attribute                     */
+static int edf_onnx__evaluate(edf_onnx__file *o) {
   const edf_real *state = (const edf_real *)o->y->state;
-  int stack[8] = { 0 }, list[EDF_ONNX__MOST], n = 0;
-  char text[1024], *at = text;
-  va_list args;
-  va_start(args, format);
-  size_t length = (size_t)vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  if (length >= sizeof text) edf_onnx__refuse(o, "it has too many dimensions");
-  for (; *(at += strspn(at, " ")); at += length) {
+  int *stack = (int *)edf_keep(NULL, o->text.n * sizeof *stack);
+  int list[EDF_ONNX__MOST], n = 0;
+  size_t length;
+  for (const char *at = o->text.at; *(at += strspn(at, " ")); at += length) {
     length = strcspn(at, " [");
     if (at[length] == '[') length += strcspn(at + length, "]") + 1;
     if (memchr(at, '=', length)) edf_onnx__attribute(o, at);
-    else if (*at >= 'A' && *at <= 'Z') {
-      n -= at[length - 1] - '0';
-      stack[n] = edf_onnx__op(o, at, length - 2, at[length - 1] - '0', stack + n);
-      n++;
-    } else if (*at == '[') {
-      int many = edf_onnx__list(at, list);
-      stack[n++] = edf_onnx__table(o, 1, &many, list);
-    } else if (*at == '@') {
-      list[0] = (int)state[0];
-      stack[n++] = edf_onnx__table(o, 0, NULL, list);
-    } else if (*at == '$') stack[n++] = (int)strtol(at + 1, NULL, 10);
+    else if (*at == '$') stack[n++] = (int)strtol(at + 1, NULL, 10);
     else if (*at >= 'a') stack[n++] = edf_onnx__of(o->y->in[*at - 'a']);
-    else stack[n++] = edf_onnx__number(o, *at == '#' ? (double)state[at[1] - '0']
-                                                     : strtod(at, NULL));
+    else if (*at == '[') {
+      int many = edf_onnx__list(at, list);
+      stack[n++] = edf_onnx__constant(o, -++o->parts, 1, &many, list, NULL);
+    } else if (*at >= 'A') {
+      size_t name = strcspn(at, "/");
+      int many = (int)strtol(at + name + 1, NULL, 10);
+      edf_onnx__end_op(o, o->result);
+      n -= many;
+      for (int k = n; k < n + many; k++) edf_onnx__name(o, &o->op, 1, stack[k]);
+      edf_onnx__bytes(&o->op, 4, at, name);
+      stack[n++] = o->result = -++o->parts;
+    } else {
+      edf_real number = *at == '#' ? state[at[1] - '0'] : (edf_real)strtod(at, NULL);
+      stack[n++] = edf_onnx__constant(o, -++o->parts, 0, NULL, NULL, &number);
+    }
   }
-  return stack[0];
+  int v = stack[0];
+  edf_release(stack);
+  o->text.n = 0;
+  return v;
 }
+#define edf_onnx__run(o, ...) (edf_write(&(o)->text, __VA_ARGS__), edf_onnx__evaluate(o))
 
 /* ---- An equation, as EDF_EQUATION_DATA writes it. Its indices are the letters a, b, c ...; a
    text of letters is a list of them, or a set. */
-typedef struct {
-  int constant, by;                      /* by: the ref of a lookup, or 0                     */
+typedef struct {                         /* a position in a tensor                            */
+  int constant;
+  int by;                                /* the ref of a lookup, or 0                         */
   int factor[EDF_MAX_INDEX];
   char at[EDF_MAX_INDEX + 1];            /* the letters with a factor                         */
 } edf_onnx__place;
 typedef struct {
   const edf_node *x;
-  int rank;
+  char at[EDF_MAX_RANK + 1];             /* the letter of each dimension, ? if it has no own  */
   edf_onnx__place place[EDF_MAX_RANK];
 } edf_onnx__ref;
-typedef struct { double number; int first, n; } edf_onnx__term;
+typedef struct {
+  double number;
+  int first, n;                          /* its factors are so many refs, from the first      */
+} edf_onnx__term;
 typedef struct {
   char kind;                             /* 'm' mean, 's' divided by n - 1, 'x' max, '-' a
-                                            copy that is padded with -infinity, '0' a sum     */
-  int n_index, n_ref, n_term;
-  int size[EDF_MAX_INDEX];
+                                            copy that is padded with -infinity, else a sum    */
+  int n_ref, n_term;
+  int size[26];
   char left[EDF_MAX_INDEX + 1];          /* the letters of the left side                      */
-  char batch[EDF_ONNX__MOST];            /* the letters that are the batch                    */
+  char batch[EDF_MAX_INDEX + 1];         /* the letters that are the batch                    */
   edf_onnx__ref ref[32];                 /* ref[0] is the left side                           */
   edf_onnx__term term[32];
 } edf_onnx__equation;
@@ -1168,145 +1151,92 @@ static void edf_onnx__take(char *to, const char *from, const char *in, const cha
     if (edf_onnx__has(in, *from) && !edf_onnx__has(out, *from) && !edf_onnx__has(to, *from))
       strcat(to, letter);
 }
+/* Returns 1 if a has each letter of b once, and no other. */
+static int edf_onnx__same(const char *a, const char *b) {
+  return strlen(a) == strlen(b) && strspn(b, a) == strlen(b);
+}
 /* Returns the letter that is alone in a position, but for a constant, or 0. */
 static char edf_onnx__alone(const edf_onnx__place *p) {
   return p->by || !*p->at || p->at[1] || p->factor[*p->at - 'a'] != 1 ? 0 : *p->at;
 }
-/* Returns the letter that goes over all of dimension d, or 0. */
-static char edf_onnx__plain(const edf_onnx__equation *e, const edf_onnx__ref *r, int d) {
-  char c = edf_onnx__alone(&r->place[d]);
-  int all = c && (edf_onnx__has(e->batch, c) || e->size[c - 'a'] == r->x->dim[d]);
-  return all && !r->place[d].constant ? c : 0;
+/* Returns the size of an index of which the model has a table. */
+static int edf_onnx__size(const edf_onnx__file *o, const edf_onnx__equation *e, char letter) {
+  if (edf_onnx__has(e->batch, letter))
+    edf_onnx__refuse(o, "it needs the size of the batch, which the model does not know");
+  return e->size[letter - 'a'];
 }
 
-/* Before each loop, and after each of its rounds, `at` is before the next item of a list. */
-static void edf_onnx__read_equation(edf_onnx__equation *e, const edf_node *y, const char *at) {
-  int i, n, length;
+/* Reads the lists of indices, tensors and terms. Each item ends with a bracket. */
+static void edf_onnx__read_equation(edf_onnx__equation *e, const edf_node *y, char *at) {
+  int n = 0;
   memset(e, 0, sizeof *e);
   e->kind = at[strlen("{\"kind\":\"")];
-  at = strchr(at, '[');
-  for (; sscanf(at + 1, "[\"%*[^\"]\",%d,%*d]%n", &n, &length) == 1; at += 1 + length)
-    e->size[e->n_index++] = n;
-  at = strchr(at + 1, '[');
-  while (sscanf(at + 1, "[%d,[%n", &i, &length) == 1) {
+  for (at = strchr(at, '[') + 1; *at == '['; at += at[1] == ',' ? 2 : 1) {
+    at = strchr(at + 2, '"') + 1;        /* after its name                                    */
+    e->size[n++] = (int)strtol(at + 1, &at, 10);
+    at = strchr(at, ']');
+  }
+  for (at = strchr(at, '[') + 1; *at == '['; at += at[1] == ',' ? 2 : 1) {
     edf_onnx__ref *r = &e->ref[e->n_ref++];
-    r->x = i < 0 ? y : y->in[i];
-    unsigned batched = i < 0 ? 0 : r->x->batched;
-    at += length;
-    while (sscanf(at + 1, "[%d%n", &r->place[r->rank].constant, &length) == 1) {
-      edf_onnx__place *p = &r->place[r->rank];
-      at += 1 + length;
-      while (sscanf(at, ",%d,%d%n", &i, &n, &length) == 2) {
-        *(i < 0 ? &p->by : &p->factor[i]) = n;
+    int operand = (int)strtol(at + 1, &at, 10), d = 0;
+    r->x = operand < 0 ? y : y->in[operand];
+    for (at += 2; *at == '['; at += at[1] == ',' ? 2 : 1, d++) {
+      edf_onnx__place *p = &r->place[d];
+      p->constant = (int)strtol(at + 1, &at, 10);
+      while (*at == ',') {
+        int i = (int)strtol(at + 1, &at, 10);
+        *(i < 0 ? &p->by : &p->factor[i]) = (int)strtol(at + 1, &at, 10);
         if (i >= 0) p->at[strlen(p->at)] = (char)('a' + i);
-        at += length;
       }
-      if (r == e->ref) edf_onnx__take(e->left, p->at, p->at, "");
-      if (edf_onnx__alone(p) && batched >> r->rank & 1)
-        edf_onnx__take(e->batch, p->at, p->at, "");
-      r->rank++;
-      at++;
+      r->at[d] = edf_onnx__alone(p) && !p->constant ? *p->at : '?';
+      if (operand < 0) edf_onnx__take(e->left, p->at, p->at, "");
+      else if (r->x->batched >> d & 1) edf_onnx__take(e->batch, p->at, p->at, "");
     }
-    at += *at == '[' ? 3 : 2;
+    at++;
   }
-  at = strchr(at + 1, '[');
-  for (edf_onnx__term *t = e->term; *at != ']'; at += 1 + length, t++, e->n_term++)
-    sscanf(at + 1, "[%lf,%d,%d]%n", &t->number, &t->first, &t->n, &length);
+  for (edf_onnx__ref *r = e->ref + 1; r < e->ref + e->n_ref; r++)
+    for (int d = 0; r->at[d]; d++)       /* a letter that does not reach the end              */
+      if (r->at[d] != '?' && !edf_onnx__has(e->batch, r->at[d]) &&
+          e->size[r->at[d] - 'a'] != r->x->dim[d]) r->at[d] = '?';
+  for (at = strchr(at, '[') + 1; *at == '['; at += at[1] == ',' ? 2 : 1) {
+    edf_onnx__term *t = &e->term[e->n_term++];
+    t->number = strtod(at + 1, &at);
+    t->first = (int)strtol(at + 1, &at, 10);
+    t->n = (int)strtol(at + 1, &at, 10);
+  }
 }
 
-/* ---- Products */
-
-/* Returns t with its indices in the order of `to`. An index that it lacks becomes a dimension
-   of size 1, unless it is at the front: there an operator repeats its operands by itself. */
-static int edf_onnx__align(edf_onnx__file *o, const edf_onnx__tensor *t, const char *to) {
-  int order[EDF_ONNX__MOST], axis[EDF_ONNX__MOST], n = 0, lacks = 0, front = 0, moved = 0;
-  int v = t->v;
-  for (int d = 0; to[d]; d++) {
-    const char *from = strchr(t->at, to[d]);
-    moved |= from && from != t->at + n;
-    if (from) order[n++] = (int)(from - t->at);
-    else if (n) axis[lacks++] = d - front;
-    else front++;
+/* Returns the product of n tensors, summed over the letters that `out` lacks. */
+static int edf_onnx__product(edf_onnx__file *o, const edf_onnx__tensor *t, int n,
+                             const char *out) {
+  size_t m = strlen(out);
+  if (n == 1 && !strcmp(t->at, out)) return t->v;
+  if (n == 2 && !strcmp(t->at, out) && !strcmp(t[1].at, out))
+    return edf_onnx__run(o, "$%d $%d Mul/2", t->v, t[1].v);
+  for (int k = 0; n == 2 && m && k < 2; k++) {     /* a MatMul has the letters MK, KN and MN */
+    const edf_onnx__tensor *x = t + k, *w = t + 1 - k;
+    char K[EDF_ONNX__MOST] = "", MK[EDF_ONNX__MOST] = "", KN[EDF_ONNX__MOST];
+    edf_onnx__take(K, x->at, w->at, out);
+    edf_onnx__take(MK, out, x->at, "");
+    strcat(strcpy(KN, K), out + m - 1);
+    strcat(MK, K);
+    if (!*K || strlen(MK) != m || !edf_onnx__same(x->at, MK) || !edf_onnx__same(w->at, KN))
+      continue;
+    int a = edf_onnx__product(o, x, 1, MK), b = edf_onnx__product(o, w, 1, KN);
+    return edf_onnx__run(o, "$%d $%d MatMul/2", a, b);
   }
-  if (moved) v = edf_onnx__run(o, "$%d Transpose/1 perm=[%s]", v, edf_data__dims(order, n));
-  return lacks ? edf_onnx__run(o, "$%d [%s] Unsqueeze/2", v, edf_data__dims(axis, lacks)) : v;
-}
-/* Makes a MatMul, [shared, M, K] [shared, K, N], if exactly one index is summed, in both
-   factors, and the last index of `out` is one of b alone. Else it returns 0. */
-static int edf_onnx__matmul(edf_onnx__file *o, const edf_onnx__tensor *a,
-                            const edf_onnx__tensor *b, const char *out) {
-  edf_onnx__tensor result = { 0, "" };
-  char A[EDF_ONNX__MOST] = "", shared[EDF_ONNX__MOST] = "", M[EDF_ONNX__MOST] = "";
-  char K[EDF_ONNX__MOST] = "", N[EDF_ONNX__MOST] = "";
-  edf_onnx__take(A, out, a->at, "");
-  edf_onnx__take(shared, A, b->at, "");
-  edf_onnx__take(M, A, A, b->at);
-  edf_onnx__take(K, a->at, b->at, out);
-  edf_onnx__take(N, out, b->at, A);
-  size_t s = strlen(shared), m = strlen(M);
-  if (strlen(K) != 1 || strlen(N) != 1 || out[strlen(out) - 1] != *N || (s && m != 1) ||
-      strlen(a->at) != s + m + 1 || strlen(b->at) != s + 2)
-    return 0;
-  strcat(strcat(strcpy(A, shared), M), K);
-  int x = edf_onnx__align(o, a, A);
-  strcat(strcat(strcpy(A, shared), K), N);
-  int y = edf_onnx__align(o, b, A);
-  strcat(strcat(strcpy(result.at, shared), M), N);
-  result.v = edf_onnx__run(o, "$%d $%d MatMul/2", x, y);
-  return edf_onnx__align(o, &result, out);
+  for (int f = 0; f < n; f++) edf_write(&o->text, "$%d ", t[f].v);
+  edf_write(&o->text, "Einsum/%d equation=", n);
+  for (int f = 0; f < n; f++) edf_write(&o->text, "%s%s", f ? "," : "", t[f].at);
+  return edf_onnx__run(o, "->%s", out);
 }
 
-/* Returns 1 if each letter of a tensor is in `out`, and none occurs twice. */
-static int edf_onnx__within(const char *at, const char *out) {
-  char common[EDF_ONNX__MOST] = "";
-  edf_onnx__take(common, out, at, "");
-  return strlen(common) == strlen(at);
-}
-/* Returns the product of n tensors. Indices that `out` lacks are reduced by op: ReduceSum,
-   ReduceMax or ReduceMean. */
-static int edf_onnx__product(edf_onnx__file *o, const char *op, const edf_onnx__tensor *t,
-                             int n, const char *out) {
-  edf_onnx__tensor all = { t->v, "" }, rest = all;
-  edf_page text = { NULL, 0 };
-  int in[EDF_MAX_RANK + 1] = { 0 }, axis[EDF_ONNX__MOST] = { 0 }, v = 0, sums = 0;
-  for (int f = 0; f < n; f++) edf_onnx__take(all.at, t[f].at, t[f].at, "");
-  if (n == 1 && edf_onnx__within(t->at, all.at)) {
-    edf_onnx__take(rest.at, t->at, out, "");
-    for (int d = 0; t->at[d]; d++) if (!edf_onnx__has(out, t->at[d])) axis[sums++] = d;
-    const char *axes = edf_data__dims(axis, sums);
-    if (sums && !strcmp(op, "ReduceSum"))
-      rest.v = edf_onnx__run(o, "$%d [%s] %s/2 keepdims=0", t->v, axes, op);
-    else if (sums) rest.v = edf_onnx__run(o, "$%d %s/1 axes=[%s] keepdims=0", t->v, op, axes);
-    return edf_onnx__align(o, &rest, out);
-  }
-  if (strcmp(op, "ReduceSum")) {
-    all.v = edf_onnx__product(o, "ReduceSum", t, n, all.at);
-    return edf_onnx__product(o, op, &all, 1, out);
-  }
-  if (n == 2 && edf_onnx__within(t[0].at, out) && edf_onnx__within(t[1].at, out)) {
-    int x = edf_onnx__align(o, t, out), y = edf_onnx__align(o, t + 1, out);
-    return edf_onnx__run(o, "$%d $%d Mul/2", x, y);
-  }
-  if (n == 2) v = edf_onnx__matmul(o, t, t + 1, out);
-  if (n == 2 && !v) v = edf_onnx__matmul(o, t + 1, t, out);
-  if (v) return v;
-  for (int f = 0; f < n; f++) {
-    edf_write(&text, "%s%s", f ? "," : "equation=", t[f].at);
-    in[f] = t[f].v;
-  }
-  edf_write(&text, "->%s", out);
-  edf_onnx__op(o, "Einsum", 6, n, in);
-  edf_onnx__attribute(o, text.at);
-  edf_release(text.at);
-  return o->result;
-}
-
-/* ---- Positions. Returns a table over the indices of position p of a dimension of n entries:
-   where it reads, or -1 if that is outside. A lookup reads it from its tensor. */
+/* ---- Reading. Returns which entries a position reads, for each value of its indices: a table,
+   or the tensor of a lookup. */
 static edf_onnx__tensor edf_onnx__read(edf_onnx__file *o, const edf_onnx__equation *e,
                                        const edf_onnx__ref *r);
 static edf_onnx__tensor edf_onnx__positions(edf_onnx__file *o, const edf_onnx__equation *e,
-                                            const edf_onnx__place *p, int n, int *outside) {
+                                            const edf_onnx__place *p) {
   edf_onnx__tensor t = { 0, "" };
   int dim[EDF_MAX_INDEX], rank = 0;
   if (p->by) {
@@ -1314,8 +1244,7 @@ static edf_onnx__tensor edf_onnx__positions(edf_onnx__file *o, const edf_onnx__e
     t.v = edf_onnx__run(o, "$%d Cast/1 to=7", t.v);
     return t;
   }
-  if (strpbrk(p->at, e->batch)) edf_onnx__refuse(o, "the batch is in a sum of indices");
-  for (strcpy(t.at, p->at); t.at[rank]; rank++) dim[rank] = e->size[t.at[rank] - 'a'];
+  for (strcpy(t.at, p->at); t.at[rank]; rank++) dim[rank] = edf_onnx__size(o, e, t.at[rank]);
   size_t size = edf_data__entries(dim, rank);
   int *place = (int *)edf_keep(NULL, size * sizeof *place);
   for (size_t k = 0; k < size; k++) {
@@ -1323,173 +1252,165 @@ static edf_onnx__tensor edf_onnx__positions(edf_onnx__file *o, const edf_onnx__e
     place[k] = p->constant;
     for (int d = rank - 1; d >= 0; rest /= (size_t)dim[d--])
       place[k] += p->factor[t.at[d] - 'a'] * (int)(rest % (size_t)dim[d]);
-    if (place[k] < 0 || place[k] >= n) place[k] = -(*outside = 1);
   }
-  t.v = edf_onnx__table(o, rank, dim, place);
+  t.v = edf_onnx__constant(o, -++o->parts, rank, dim, place, NULL);
   edf_release(place);
   return t;
 }
-
-/* Returns a tensor of an equation. A position that is a sum or a lookup becomes a Gather. If it
-   reads outside, it reads the last entry, a 0 that is added. */
+/* Returns a tensor of an equation. A position that is a sum or a lookup becomes a Gather. */
 static edf_onnx__tensor edf_onnx__read(edf_onnx__file *o, const edf_onnx__equation *e,
                                        const edf_onnx__ref *r) {
-  edf_onnx__tensor x = { edf_onnx__of(r->x), "" }, at;
-  for (int d = 0; d < r->rank; d++) {
-    int axis = (int)strlen(x.at), n = axis + r->rank - d, outside = 0;
-    int pads[2 * EDF_ONNX__MOST] = { 0 };
-    x.at[axis] = edf_onnx__plain(e, r, d);
-    if (x.at[axis]) continue;
-    at = edf_onnx__positions(o, e, &r->place[d], r->x->dim[d], &outside);
-    pads[n + axis] = 1;
-    if (outside)
-      x.v = edf_onnx__run(o, "$%d [%s] 0 Pad/3", x.v, edf_data__dims(pads, 2 * n));
+  edf_onnx__tensor x = { edf_onnx__of(r->x), "" };
+  for (int d = 0; r->at[d]; d++) {
+    int axis = (int)strlen(x.at);
+    x.at[axis] = r->at[d];
+    if (r->at[d] != '?') continue;
+    edf_onnx__tensor at = edf_onnx__positions(o, e, &r->place[d]);
+    x.at[axis] = 0;
     x.v = edf_onnx__run(o, "$%d $%d Gather/2 axis=%d", x.v, at.v, axis);
     strcat(x.at, at.at);
   }
   return x;
 }
 
-/* ---- Windows. Positions s*i + d*DI, with i on the left and DI summed, make a Conv, or of one
-   tensor a pool. Its tensor is [batch, channels, windows], the filter [channels of the result,
-   channels, windows]. Returns value 0 if the term is neither. */
+/* ---- Windows. Positions s*i+DI, with i on the left and DI summed, make a Conv, or of one
+   tensor a pool. The Conv's tensor is [batch, channels, windows], and its filter [channels of
+   the result, channels, windows]. Returns value 0 if the term is neither. */
 static edf_onnx__tensor edf_onnx__windows(edf_onnx__file *o, const edf_onnx__equation *e,
                                           const edf_onnx__term *term) {
-  edf_onnx__tensor no = { 0, "" }, x = no, w = no, to = no, filter = no;
-  char plain[EDF_ONNX__MOST] = "", lefts[EDF_MAX_RANK + 1] = "", sums[EDF_MAX_RANK + 1] = "";
-  int stride[EDF_MAX_RANK], dilation[EDF_MAX_RANK], kernel[EDF_MAX_RANK], n = 0;
   const edf_onnx__ref *r = &e->ref[term->first], *f = term->n == 2 ? r + 1 : NULL;
-  for (int d = 0; f == r + 1 && d < f->rank; d++) if (!edf_onnx__plain(e, f, d)) f = r++;
-  for (int d = 0; f && d < f->rank; d++) w.at[d] = edf_onnx__plain(e, f, d);
-  for (int d = 0; d < r->rank; d++) {
+  if (f && strchr(f->at, '?')) f = r++;
+  edf_onnx__tensor no = { 0, "" }, x = no, w = no, to = no, filter = no;
+  char windows[EDF_MAX_RANK + 1] = "", sums[EDF_MAX_RANK + 1] = "";
+  int stride[EDF_MAX_RANK], kernel[EDF_MAX_RANK], n = 0;
+  for (int d = 0; r->at[d]; d++) {
     const edf_onnx__place *p = &r->place[d];
-    char left[EDF_MAX_INDEX + 1] = "", sum[EDF_MAX_INDEX + 1] = "";
-    x.at[d] = edf_onnx__plain(e, r, d);
-    edf_onnx__take(plain, x.at + d, x.at, "");
-    if (x.at[d]) continue;
-    edf_onnx__take(left, p->at, e->left, e->batch);
-    edf_onnx__take(sum, p->at, p->at, e->left);
-    if (p->by || p->constant || strlen(left) != 1 || strlen(sum) != 1) return no;
-    stride[n] = p->factor[*left - 'a'];
-    dilation[n] = p->factor[*sum - 'a'];
-    kernel[n] = e->size[*sum - 'a'];
-    int reach = dilation[n] * (kernel[n] - 1);
-    if (stride[n] < 1 || dilation[n] < 1 || (e->kind == 'm' && dilation[n] > 1) ||
-        (r->x->dim[d] - 1 - reach) / stride[n] + 1 != e->size[*left - 'a'])
+    const char *in = p->at;
+    int second = in[0] && edf_onnx__has(e->left, in[1]);
+    char i = in[second], DI = in[!second];
+    x.at[d] = r->at[d];
+    if (r->at[d] != '?') continue;
+    if (p->by || p->constant || strlen(in) != 2 || !edf_onnx__has(e->left, i) ||
+        edf_onnx__has(e->left, DI) || edf_onnx__has(e->batch, i))
       return no;
-    lefts[n] = x.at[d] = *left;
-    sums[n++] = *sum;
+    stride[n] = p->factor[i - 'a'];
+    kernel[n] = e->size[DI - 'a'];
+    if (stride[n] < 1 || p->factor[DI - 'a'] != 1 ||
+        (r->x->dim[d] - kernel[n]) / stride[n] + 1 != e->size[i - 'a'])
+      return no;
+    windows[n] = x.at[d] = i;
+    sums[n++] = DI;
   }
-  edf_onnx__take(to.at, plain, e->left, w.at);
-  edf_onnx__take(to.at, plain, w.at, e->left);
-  edf_onnx__take(to.at, lefts, lefts, "");
-  edf_onnx__take(filter.at, w.at, e->left, plain);
-  edf_onnx__take(filter.at, plain, w.at, e->left);
-  edf_onnx__take(filter.at, sums, w.at, "");
-  size_t all = (size_t)n + 2;
-  int fits = n && strlen(plain) == 2 && strlen(to.at) == all;
-  if (!f) fits &= term->n == 1 && (e->kind == 'x' || e->kind == 'm');
-  else fits &= e->kind == '0' && edf_onnx__has(w.at, to.at[1]) && f->rank == n + 2 &&
-               strlen(w.at) == all && strlen(filter.at) == all;
+  if (f) strcpy(w.at, f->at);
+  edf_onnx__take(to.at, r->at, e->left, w.at);
+  edf_onnx__take(to.at, r->at, w.at, e->left);
+  edf_onnx__take(to.at, windows, windows, "");
+  edf_onnx__take(filter.at, w.at, e->left, r->at);
+  edf_onnx__take(filter.at, w.at, r->at, e->left);
+  edf_onnx__take(filter.at, sums, sums, "");
+  int fits = n && strlen(to.at) == (size_t)n + 2 && edf_onnx__same(x.at, to.at);
+  if (f) fits &= !strchr("msx", e->kind) && edf_onnx__same(w.at, filter.at) &&
+                 strlen(w.at) == (size_t)n + 2 && filter.at[1] == to.at[1];
+  else fits &= (e->kind == 'x' || e->kind == 'm') && strlen(filter.at) == (size_t)n;
   if (!fits) return no;
   x.v = edf_onnx__of(r->x);
-  w.v = f ? edf_onnx__of(f->x) : 0;
-  to.v = edf_onnx__align(o, &x, to.at);
-  if (f) w.v = edf_onnx__align(o, &w, filter.at);
-  const char *strides = edf_data__dims(stride, n), *dilations = edf_data__dims(dilation, n);
-  const char *sizes = edf_data__dims(kernel, n);
+  to.v = edf_onnx__product(o, &x, 1, to.at);
   if (f) {
-    to.v = edf_onnx__run(o, "$%d $%d Conv/2 strides=[%s] dilations=[%s]", to.v, w.v, strides,
-                         dilations);
-    to.at[1] = filter.at[0];
-  } else if (e->kind == 'x')
-    to.v = edf_onnx__run(o, "$%d MaxPool/1 kernel_shape=[%s] strides=[%s] dilations=[%s]", to.v,
-                         sizes, strides, dilations);
-  else to.v = edf_onnx__run(o, "$%d AveragePool/1 kernel_shape=[%s] strides=[%s]", to.v, sizes,
-                            strides);
+    w.v = edf_onnx__of(f->x);
+    w.v = edf_onnx__product(o, &w, 1, filter.at);
+    edf_write(&o->text, "$%d $%d Conv/2", to.v, w.v);
+    to.at[1] = *filter.at;
+  } else edf_write(&o->text, "$%d %sPool/1", to.v, e->kind == 'x' ? "Max" : "Average");
+  to.v = edf_onnx__run(o, " kernel_shape=[%s] strides=[%s]", edf_data__dims(kernel, n),
+                       edf_data__dims(stride, n));
   return to;
 }
 
-/* Returns the product of a term, with some of the indices of `out`. */
-static edf_onnx__tensor edf_onnx__factors(edf_onnx__file *o, const edf_onnx__equation *e,
-                                          const edf_onnx__term *term, const char *out) {
-  const char *op = e->kind == 'x' ? "ReduceMax" : e->kind == 'm' ? "ReduceMean" : "ReduceSum";
-  edf_onnx__tensor t[EDF_MAX_FACTOR], kept = { 0, "" };
-  char has[EDF_ONNX__MOST] = "", summed[EDF_ONNX__MOST] = "";
-  double entries = 1;
-  for (int f = 0; f < term->n; f++) {
-    t[f] = edf_onnx__read(o, e, &e->ref[term->first + f]);
-    edf_onnx__take(has, t[f].at, t[f].at, "");
+/* ---- Writing. Stores the factors of a term in t, and returns how many there are. A maximum
+   and a mean are one factor: the product with the summed indices last, reduced along them. */
+static int edf_onnx__factors(edf_onnx__file *o, const edf_onnx__equation *e,
+                             const edf_onnx__term *term, edf_onnx__tensor *t) {
+  char has[EDF_ONNX__MOST] = "", all[EDF_ONNX__MOST] = "";
+  int axis[EDF_ONNX__MOST], n = 1;
+  double number = term->number, entries = 1;
+  *t = edf_onnx__windows(o, e, term);
+  if (!t->v) {
+    n = term->n;
+    for (int f = 0; f < n; f++) t[f] = edf_onnx__read(o, e, &e->ref[term->first + f]);
   }
-  edf_onnx__take(kept.at, out, has, "");
-  edf_onnx__take(summed, has, has, out);
-  kept.v = edf_onnx__product(o, op, t, term->n, kept.at);
-  if (e->kind != 's') return kept;
-  if (strpbrk(summed, e->batch)) edf_onnx__refuse(o, "a sample variance over the batch");
-  for (const char *c = summed; *c; c++) entries *= e->size[*c - 'a'];
-  kept.v = edf_onnx__run(o, "$%d %.9g Div/2", kept.v, entries - 1);
-  return kept;
+  for (int f = 0; f < n; f++) edf_onnx__take(has, t[f].at, t[f].at, "");
+  edf_onnx__take(all, e->left, has, "");
+  size_t kept = strlen(all), sums = 0;
+  edf_onnx__take(all, has, has, "");
+  if (strchr("msx", e->kind) && all[kept]) {
+    for (; all[kept + sums]; sums++) {
+      axis[sums] = -1 - (int)sums;
+      if (e->kind == 's') entries *= edf_onnx__size(o, e, all[kept + sums]);
+    }
+    t->v = edf_onnx__product(o, t, n, all);
+    t->v = edf_onnx__run(o, "$%d Reduce%s/1 axes=[%s] keepdims=0", t->v,
+                         e->kind == 'x' ? "Max" : "Mean", edf_data__dims(axis, (int)sums));
+    all[kept] = 0;
+    strcpy(t->at, all);
+    n = 1;
+    if (e->kind == 's') number *= entries / (entries - 1);
+  }
+  if (number == 1) return n;
+  t[n].v = edf_onnx__run(o, "%.9g", number);
+  *t[n].at = 0;
+  return n + 1;
 }
 
-/* Returns the sum of the terms, put in its place on the left side: an index alone in its
-   position is a dimension, which i+2 pads. Another position is a table of zeros and ones. */
-static int edf_onnx__write_equation(edf_onnx__file *o, const char *json) {
-  edf_onnx__equation e;
-  edf_onnx__tensor t[EDF_MAX_RANK + 1] = { { 0, "" } };
-  int n = 1, rank, pads[2 * EDF_MAX_RANK] = { 0 }, padded = 0, size[EDF_ONNX__MOST], outside;
-  char has[EDF_ONNX__MOST] = "", lacks[EDF_ONNX__MOST] = "", to[EDF_MAX_RANK + 1] = "";
-  edf_onnx__read_equation(&e, o->y, json);
-  rank = e.ref->rank;
-  strcpy(t->at, e.left);
-  for (int d = 0; d < rank; d++) {       /* a lookup on the left sums over its own indices    */
-    const edf_onnx__ref *by = &e.ref[e.ref->place[d].by];
-    for (int k = 0; by > e.ref && k < by->rank; k++)
-      edf_onnx__take(t->at, by->place[k].at, by->place[k].at, "");
-  }
-  for (int k = 0; k < e.n_term; k++) {
-    int minus = k && e.term[k].number < 0;
-    double number = minus ? -e.term[k].number : e.term[k].number;
-    edf_onnx__tensor term = edf_onnx__windows(o, &e, &e.term[k]);
-    if (!term.v) term = edf_onnx__factors(o, &e, &e.term[k], t->at);
-    if (number != 1) term.v = edf_onnx__run(o, "$%d %.9g Mul/2", term.v, number);
-    edf_onnx__take(has, term.at, t->at, "");
-    term.v = edf_onnx__align(o, &term, t->at);
-    t->v = !k ? term.v : edf_onnx__run(o, minus ? "$%d $%d Sub/2" : "$%d $%d Add/2", t->v,
-                                       term.v);
-  }
-  edf_onnx__take(lacks, t->at, t->at, has);
-  if (strpbrk(lacks, e.batch)) edf_onnx__refuse(o, "it is repeated along the batch");
-  for (int d = 0; t->at[d]; d++)
-    size[d] = edf_onnx__has(has, t->at[d]) ? 1 : e.size[t->at[d] - 'a'];
-  if (*lacks)
-    t->v = edf_onnx__run(o, "$%d [%s] Expand/2", t->v,
-                                    edf_data__dims(size, (int)strlen(t->at)));
+/* Returns the sum of the terms, put in its place on the left side. An index alone in its
+   position is a dimension of the sum, which i+2 pads, and a constant is an index of size 1.
+   Another position is a factor of zeros and ones. */
+static int edf_onnx__write_equation(edf_onnx__file *o, edf_onnx__equation *e) {
+  edf_onnx__tensor t[4 * EDF_MAX_RANK], place[EDF_MAX_RANK];
+  char out[EDF_MAX_RANK + 1] = "", all[EDF_ONNX__MOST] = "";
+  int rank = o->y->rank, pads[2 * EDF_MAX_RANK] = { 0 }, padded = 0, places = 0, sum = 0;
   for (int d = 0; d < rank; d++) {
-    const edf_onnx__place *p = &e.ref->place[d];
-    char letter = edf_onnx__alone(p);
-    int room = o->y->dim[d];
-    if (letter && !edf_onnx__has(to, letter)) {
+    const edf_onnx__place *p = &e->ref->place[d];
+    int room = o->y->dim[d], is_constant = !p->by && !*p->at;
+    char letter = edf_onnx__alone(p), own = (char)('a' + EDF_MAX_INDEX + d);
+    e->size[own - 'a'] = is_constant ? 1 : room;
+    if (is_constant) letter = own;
+    if (letter && !edf_onnx__has(out, letter)) {
       pads[d] = p->constant;
-      if (!edf_onnx__has(e.batch, letter))
-        pads[rank + d] = room - p->constant - e.size[letter - 'a'];
+      if (!edf_onnx__has(e->batch, letter))
+        pads[rank + d] = room - p->constant - e->size[letter - 'a'];
       padded |= pads[d] | pads[rank + d];
+      out[d] = letter;
     } else {
-      letter = (char)('a' + EDF_MAX_INDEX + d);
-      t[n] = edf_onnx__positions(o, &e, p, room, &outside);
-      if (!*t[n].at) {                   /* a constant: OneHot needs an index                 */
-        t[n].v = edf_onnx__run(o, "$%d [0] Unsqueeze/2", t[n].v);
-        t[n].at[0] = 'z';
-      }
-      t[n].v = edf_onnx__run(o, "$%d [%d] [0, 1] Cast/1 to=1 OneHot/3", t[n].v, room);
-      t[n].at[strlen(t[n].at)] = letter;
-      n++;
+      edf_onnx__tensor *at = &place[places++];
+      *at = edf_onnx__positions(o, e, p);
+      at->v = edf_onnx__run(o, "$%d [%d] [0, 1] Cast/1 to=1 OneHot/3", at->v, room);
+      at->at[strlen(at->at)] = out[d] = own;
     }
-    to[d] = letter;
   }
-  t->v = n > 1 ? edf_onnx__product(o, "ReduceSum", t, n, to) : edf_onnx__align(o, t, to);
-  if (!padded) return t->v;
-  return edf_onnx__run(o, "$%d [%s] %s Pad/3", t->v, edf_data__dims(pads, 2 * rank),
-                                  e.kind == '-' ? "-inf" : "0");
+  for (int k = 0; k < e->n_term; k++) {
+    char has[EDF_ONNX__MOST] = "";
+    int minus = k && e->term[k].number < 0;
+    if (minus) e->term[k].number *= -1;
+    int n = edf_onnx__factors(o, e, &e->term[k], t);
+    for (int i = 0; i < places; i++) t[n++] = place[i];
+    for (int f = 0; f < n; f++) edf_onnx__take(has, t[f].at, t[f].at, "");
+    edf_onnx__take(all, has, has, "");
+    const char *to = out;
+    while (k && *to && !edf_onnx__has(has, *to)) to++;     /* Add repeats along the front     */
+    for (const char *c = to; *c; c++) {
+      edf_onnx__tensor ones = { 0, { *c } };
+      if (edf_onnx__has(has, *c)) continue;
+      ones.v = edf_onnx__run(o, "1 [%d] Expand/2", edf_onnx__has(e->batch, *c) ? 1
+                                                  : e->size[*c - 'a']);
+      t[n++] = ones;
+    }
+    int v = edf_onnx__product(o, t, n, to);
+    sum = !k ? v : edf_onnx__run(o, minus ? "$%d $%d Sub/2" : "$%d $%d Add/2", sum, v);
+  }
+  for (const char *c = out; *c; c++) if (!edf_onnx__has(all, *c)) edf_onnx__size(o, e, *c);
+  return !padded ? sum : edf_onnx__run(o, "$%d [%s] %s Pad/3", sum,
+                                       edf_data__dims(pads, 2 * rank),
+                                       e->kind == '-' ? "-inf" : "0");
 }
 
 /* ---- Other nodes */
@@ -1514,33 +1435,25 @@ static int edf_onnx__rows(edf_onnx__file *o, const char *op) {
 }
 /* Returns its operand in another shape. */
 static int edf_onnx__reshape(edf_onnx__file *o) {
-  const edf_node *y = o->y;
   int dim[EDF_MAX_RANK], unknown = 0;
-  for (int d = 0; d < y->rank; d++) {
-    dim[d] = y->batched >> d & 1 ? -1 : y->dim[d];
+  for (int d = 0; d < o->y->rank; d++) {
+    dim[d] = o->y->batched >> d & 1 ? -1 : o->y->dim[d];
     unknown += dim[d] < 0;
   }
   if (unknown > 1) edf_onnx__refuse(o, "two of its dimensions depend on the batch");
-  return edf_onnx__run(o, "a [%s] Reshape/2", edf_data__dims(dim, y->rank));
+  return edf_onnx__run(o, "a [%s] Reshape/2", edf_data__dims(dim, o->y->rank));
 }
 /* Returns its operands, joined. */
 static int edf_onnx__concat(edf_onnx__file *o) {
   const edf_node *y = o->y;
   int axis = y->rank - edf_onnx__row_dims(y);
-  int *part = (int *)edf_keep(NULL, (size_t)y->n_in * sizeof *part);
-  for (int k = 0; k < y->n_in; k++) {
-    part[k] = edf_onnx__of(y->in[k]);
-    if (y->in[k]->rank < y->rank)
-      part[k] = edf_onnx__run(o, "$%d [%d] Unsqueeze/2", part[k], axis);
-  }
-  edf_onnx__op(o, "Concat", 6, y->n_in, part);
-  edf_onnx__run(o, "axis=%d", axis);
-  edf_release(part);
-  return o->result;
+  for (int k = 0; k < y->n_in; k++)
+    edf_write(&o->text, y->in[k]->rank < y->rank ? "$%d [%d] Unsqueeze/2 " : "$%d ",
+              edf_onnx__of(y->in[k]), axis);
+  return edf_onnx__run(o, "Concat/%d axis=%d", y->n_in, axis);
 }
-
-/* Our name of a node, in some rows with the first number of its state, and its expression. One
-   with %d is about rows: the first %d is x, the second the length of a row. */
+/* Our name of a node, for a Test with its state, and its expression. One with $%d is about
+   rows: x, and the length of a row. */
 static const char *const edf_onnx__operators[][2] = {
   { "Sigmoid", "a Sigmoid/1" }, { "Tanh", "a Tanh/1" }, { "Relu", "a Relu/1" },
   { "Exp", "a Exp/1" }, { "Log", "a Log/1" }, { "Sqrt", "a Sqrt/1" }, { "Abs", "a Abs/1" },
@@ -1554,39 +1467,38 @@ static const char *const edf_onnx__operators[][2] = {
   { "Sum", "a ReduceSum/1 keepdims=0" }, { "Mean", "a ReduceMean/1 keepdims=0" },
   { "Softmax", "$%d Softmax/1" }, { "LogSoftmax", "$%d LogSoftmax/1" },
   { "NormalizeOver", "$%d 1 [%d] Expand/2 LayerNormalization/2 epsilon=#0" },
-  { "ArgMax 1", "$%d ArgMax/1 axis=-1 keepdims=0 Cast/1 to=1" },
-  { "ArgMax -1", "$%d ArgMin/1 axis=-1 keepdims=0 Cast/1 to=1" },
+  { "ArgMax", "$%d #0 Mul/2 ArgMax/1 axis=-1 keepdims=0 Cast/1 to=1" },
   { "LogLoss", "a Log/1 b Cast/1 to=7 [-1] Unsqueeze/2 GatherElements/2 axis=-1 [-1] "
                "Squeeze/2 Neg/1" },
   { "SoftmaxLogLoss", "a LogSoftmax/1 b Cast/1 to=7 [-1] Unsqueeze/2 GatherElements/2 axis=-1 "
                       "[-1] Squeeze/2 Neg/1" },
   { "BCELoss", "a Softplus/1 a b Mul/2 Sub/2" },
-  { "Number", "#0" }, { "Extent", "a Shape/1 @ Gather/2 Cast/1 to=1" },
-  { "Index", "0 a Shape/1 @ Gather/2 Cast/1 to=1 1 Range/3" },
-  { "Test 1", "a 0 Less/2 Cast/1 to=1" }, { "Test 2", "a 0 Equal/2 Cast/1 to=1" },
-  { "Test 3", "a 0 LessOrEqual/2 Cast/1 to=1" }, { "Test 4", "a 0 Greater/2 Cast/1 to=1" },
-  { "Test 5", "a Abs/1 0 Greater/2 Cast/1 to=1" },
-  { "Test 6", "a 0 GreaterOrEqual/2 Cast/1 to=1" }, { "Test 7", "a a Equal/2 Cast/1 to=1" } };
+  { "Number", "#0" }, { "Extent", "a Shape/1 #0 Cast/1 to=7 Gather/2 Cast/1 to=1" },
+  { "Index", "0 a Shape/1 #0 Cast/1 to=7 Gather/2 Cast/1 to=1 1 Range/3" },
+  { "Test1", "a 0 Less/2 Cast/1 to=1" }, { "Test2", "a 0 Equal/2 Cast/1 to=1" },
+  { "Test3", "a 0 LessOrEqual/2 Cast/1 to=1" }, { "Test4", "a 0 Greater/2 Cast/1 to=1" },
+  { "Test5", "a Abs/1 0 Greater/2 Cast/1 to=1" },
+  { "Test6", "a 0 GreaterOrEqual/2 Cast/1 to=1" }, { "Test7", "a a Equal/2 Cast/1 to=1" } };
 
 /* Returns the value of y. */
 static int edf_onnx__write_node(edf_onnx__file *o) {
-  const edf_node *y = o->y;
-  const char *name = y->about ? y->about->name : "";
-  size_t length = strlen(name), n = sizeof edf_onnx__operators / sizeof *edf_onnx__operators;
+  const char *name = o->y->about ? o->y->about->name : "";
   edf_page json = { NULL, 0 };
-  edf_write_node(&json, y, EDF_EQUATION_DATA);
-  int v = json.n ? edf_onnx__write_equation(o, json.at) : 0;
-  edf_release(json.at);
-  if (json.n) return v;
+  edf_onnx__equation e;
+  edf_write_node(&json, o->y, EDF_EQUATION_DATA);
+  if (json.n) {
+    edf_onnx__read_equation(&e, o->y, json.at);
+    edf_release(json.at);
+    return edf_onnx__write_equation(o, &e);
+  }
   if (!strcmp(name, "Concat")) return edf_onnx__concat(o);
   if (!strcmp(name, "Reshape")) return edf_onnx__reshape(o);
-  if (!strcmp(name, "Index") && !y->n_in) return edf_onnx__run(o, "0 #0 1 Range/3");
-  for (size_t i = 0; i < n; i++) {
-    const char *const *is = edf_onnx__operators[i], *number = is[0] + length;
-    if (strncmp(is[0], name, length) ||
-        (*number && (*number != ' ' || strtod(number, NULL) != (double)*(edf_real *)y->state)))
-      continue;
-    return *is[1] == '$' ? edf_onnx__rows(o, is[1]) : edf_onnx__run(o, is[1]);
+  if (!strcmp(name, "Test")) name = edf_fmt("Test%g", (double)*(edf_real *)o->y->state);
+  if (!strcmp(name, "Index") && !o->y->n_in) return edf_onnx__run(o, "0 #0 1 Range/3");
+  for (size_t i = 0; i < sizeof edf_onnx__operators / sizeof *edf_onnx__operators; i++) {
+    const char *const *is = edf_onnx__operators[i];
+    if (strcmp(is[0], name)) continue;
+    return *is[1] == '$' ? edf_onnx__rows(o, is[1]) : edf_onnx__run(o, "%s", is[1]);
   }
   edf_onnx__refuse(o, "it is a node of your own, or EDF_NO_DEBUG has removed its equation");
   return 0;
@@ -1600,7 +1512,7 @@ static void edf_onnx__declare(edf_onnx__file *o, int field, const edf_node *x) {
     else edf_onnx__text(&dim, 2, d ? "" : "batch");
     edf_onnx__message(&shape, 1, &dim);
   }
-  edf_onnx__int(&tensor, 1, EDF_ONNX__FLOAT);
+  edf_onnx__int(&tensor, 1, 1);
   edf_onnx__message(&tensor, 2, &shape);
   edf_onnx__message(&type, 1, &tensor);
   edf_onnx__name(o, &value, 1, edf_onnx__of(x));
@@ -1610,7 +1522,7 @@ static void edf_onnx__declare(edf_onnx__file *o, int field, const edf_node *x) {
 
 void edf_save_onnx(const char *path, edf_node *output) {
   edf_page model = { NULL, 0 }, opset = model;
-  edf_onnx__file o = { { NULL, 0 }, { NULL, 0 }, 0, output, 0 };
+  edf_onnx__file o = { model, model, model, 0, 0, output };
   int most = 3 * (edf.n_inputs + edf.n_parameters + edf.n_compnodes);
   char *used = (char *)edf_keep(NULL, (size_t)most + 1);
   edf_data__expect_node("edf_save_onnx", output);
@@ -1628,10 +1540,11 @@ void edf_save_onnx(const char *path, edf_node *output) {
           !strcmp(edf_label(edf_onnx__node(k)), edf_label(x)))
         edf_onnx__refuse(&o, "another node has its name; edf_name gives it another");
     if (x->kind == EDF_INPUT) edf_onnx__declare(&o, 11, x);
-    if (x->kind == EDF_PARAMETER) edf_onnx__reals(&o, v, x->rank, x->dim, edf_value(x));
+    if (x->kind == EDF_PARAMETER)
+      edf_onnx__constant(&o, v, x->rank, x->dim, NULL, edf_value(x));
     if (x->kind != EDF_COMPNODE) continue;
     int is = edf_onnx__write_node(&o);
-    if (!o.op.n || is != o.result) edf_onnx__op(&o, "Identity", 8, 1, &is);
+    if (!o.op.n || is != o.result) edf_onnx__run(&o, "$%d Identity/1", is);
     edf_onnx__end_op(&o, v);
   }
   edf_onnx__declare(&o, 12, output);
