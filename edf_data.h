@@ -320,8 +320,7 @@ int edf_sample(const edf_real *p, int n) {
   double sum = 0;
   int last = 0;                          /* rounding may reach the end */
   for (int k = 0; k < n; k++) sum += (double)p[k];
-  if (!(sum > 0)) edf_stop("edf_sample: the sum of the %d probabilities is %s", n,
-                           sum != sum ? "NaN" : edf_fmt("%g", sum));
+  if (!(sum > 0)) edf_stop("edf_sample: the sum of the %d probabilities is %g", n, sum);
   double u = (double)edf_uniform(0, 1) * sum;
   for (int k = 0; k < n && !(u < 0); k++) {
     u -= (double)p[k];
@@ -405,13 +404,12 @@ static void edf_data__put_number(unsigned char *to, uint64_t bits, size_t bytes,
     to[big ? bytes - 1 - k : k] = (unsigned char)(bits >> 8 * k);
 }
 
-/* Converts n little-endian numbers of kind 'f', 'i', 'u' or 'b'. `to` is NULL: only checks that
-   each fits edf_real. Infinity and NaN do. */
-static void edf_data__get_numbers(const edf_data__file *f, edf_real *to, size_t n,
-                                  const char *from, char kind, size_t bytes) {
+/* Converts n little-endian numbers of kind 'f', 'i', 'u' or 'b'. */
+static void edf_data__get_numbers(edf_real *to, size_t n, const char *from, char kind,
+                                  size_t bytes) {
   const unsigned char *at = (const unsigned char *)from;
   uint64_t sign = (uint64_t)1 << (8 * bytes - 1);
-  for (size_t i = 0; i < n && (to || bytes == 8); i++, at += bytes) {
+  for (size_t i = 0; i < n; i++, at += bytes) {
     uint64_t bits = edf_data__get_number(at, bytes, 0);
     uint32_t half = (uint32_t)bits;
     float single;
@@ -419,10 +417,7 @@ static void edf_data__get_numbers(const edf_data__file *f, edf_real *to, size_t 
     memcpy(&single, &half, sizeof single);
     if (kind == 'f' && bytes == 8) memcpy(&number, &bits, sizeof number);
     if (kind == 'f' && bytes == 4) number = (double)single;
-    edf_data__require(f, (const char *)at,
-                      fabs((double)(edf_real)number) < HUGE_VAL || !(fabs(number) < HUGE_VAL),
-                      "number %zu is too large for a float: -DEDF_REAL=double reads it", i);
-    if (to) to[i] = (edf_real)number;
+    to[i] = (edf_real)number;
   }
 }
 
@@ -446,9 +441,8 @@ static edf_array edf_data__rest(edf_data__file *f, edf_array a, char kind, size_
   while (d < a.rank && size <= left) size *= (unsigned long long)a.dim[d++];
   edf_data__require(f, f->at, size == left, "the header promises %s%llu bytes of numbers, but "
                     "%llu follow", d < a.rank ? "at least " : "", size, left);
-  edf_data__get_numbers(f, NULL, edf_data__entries(a.dim, a.rank), f->at, kind, bytes);
   a = edf_data__array_for(f->path, a.rank, a.dim);
-  edf_data__get_numbers(f, a.value, a.size, f->at, kind, bytes);
+  edf_data__get_numbers(a.value, a.size, f->at, kind, bytes);
   edf_release(f->text);
   return a;
 }
@@ -530,42 +524,37 @@ void edf_save_npy(const char *path, edf_array a) {
 static const char *edf_data__npy_value(const edf_data__file *f, const char *header,
                                        const char *key) {
   const char *at = strstr(header, key);
-  edf_data__require(f, f->at, at, "expected a header with %s", key);
+  edf_data__require(f, header, at, "expected a header with %s", key);
   at += strlen(key);
   return at + strspn(at, " ");
 }
 
 edf_array edf_load_npy(const char *path) {
   char type[3] = "";
+  int end = 0;
   edf_data__file f = edf_data__open(path, 0);
   edf_array a = { 0, { 0 }, 0, NULL };
   const unsigned char *h = edf_data__take(&f, 10);
-  int version = h[6], end = 0;
   edf_data__require(&f, f.text, !memcmp(h, "\x93NUMPY", 6), "expected an .npy file");
-  edf_data__require(&f, f.text + 6, version >= 1 && version <= 3, "expected version 1 to 3, "
-                    "found %d", version);
-  size_t wide = version > 1 ? 4 : 2;
-  edf_data__take(&f, wide - 2);
-  size_t n = (size_t)edf_data__get_number((const unsigned char *)f.at - wide, wide, 0);
-  char *header = (char *)memcpy(edf_keep(NULL, n + 1), edf_data__take(&f, n), n);
-  f.at -= n;
+  edf_data__require(&f, f.text + 6, h[6] == 1, "expected version 1, found %d", h[6]);
+  size_t n = (size_t)edf_data__get_number(h + 8, 2, 0);
+  const char *header = (const char *)edf_data__take(&f, n);
+  f.text[9 + n] = 0;                     /* Its last byte is a new line.                      */
   const char *at = edf_data__npy_value(&f, header, "'descr':");
   sscanf(at, "'%*1[<|=]%2[fiub1248]'%n", type, &end);
-  edf_data__require(&f, f.at, end == 5 && strstr("f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1", type),
+  edf_data__require(&f, header, end == 5 && strstr("f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1", type),
                     "expected little-endian numbers of type f4, f8, i1 to i8, u1 to u8 or b1, "
                     "found %.*s", (int)strcspn(at, ",}\n"), at);
   at = edf_data__npy_value(&f, header, "'fortran_order':");
-  edf_data__require(&f, f.at, !strncmp(at, "False", 5),
+  edf_data__require(&f, header, !strncmp(at, "False", 5),
                     "the array is in Fortran order: save np.ascontiguousarray(x)");
   at = edf_data__npy_value(&f, header, "'shape':");
   int opens = *at++ == '(';
   while (edf_data__is_digit(*at)) {
-    edf_data__add_dim(&f, f.at, &a, edf_data__digits(&at));
+    edf_data__add_dim(&f, header, &a, edf_data__digits(&at));
     if (*at == ',') at += 1 + strspn(at + 1, " ");
   }
-  edf_data__require(&f, f.at, opens && *at == ')', "expected a shape as in (3, 4)");
-  f.at += n;
-  edf_release(header);
+  edf_data__require(&f, header, opens && *at == ')', "expected a shape as in (3, 4)");
   return edf_data__rest(&f, a, type[0], (size_t)(type[1] - '0'));
 }
 
@@ -582,39 +571,36 @@ static int edf_data__csv_number(const char **at, double *number) {
   *at = end + strspn(end, " \t\r");
   return 1;
 }
-/* Reads all rows. Sets dim, and stores the numbers unless value is NULL. */
-static void edf_data__csv_rows(edf_data__file *f, int *dim, edf_real *value) {
-  double number;
-  for (dim[0] = 0; *(f->at += strspn(f->at, " \t\r\n")); dim[0]++) {
+edf_array edf_load_csv(const char *path) {
+  static const char blanks[] = " \t\r\n";
+  edf_data__file f = edf_data__open(path, 1);
+  int dim[2] = { 0, 0 };
+  double x;
+  edf_real *number = (edf_real *)edf_keep(NULL, (edf_data__left(&f) / 2 + 1) * sizeof *number);
+  edf_real *to = number;                 /* Two bytes of the file have at most one number.    */
+  f.at += strspn(f.at, blanks);
+  const char *first = f.at;
+  if (!edf_data__csv_number(&first, &x)) f.at += strcspn(f.at, "\n");
+  for (; *(f.at += strspn(f.at, blanks)); dim[0]++) {
     int n = 0;
     do {
-      const char *from = f->at;
-      int fits = edf_data__csv_number(&f->at, &number) && (!*f->at || strchr(",\n", *f->at));
+      const char *from = f.at;
+      int fits = edf_data__csv_number(&f.at, &x) && (!*f.at || strchr(",\n", *f.at));
       int n_wrong = fits ? 0 : (int)strcspn(from, ",\r\n");
-      edf_data__require(f, from, fits, "expected a number, and then ',' or a new line, found "
+      edf_data__require(&f, from, fits, "expected a number, and then ',' or a new line, found "
                         "%s", n_wrong ? edf_fmt("'%.*s'", n_wrong < 40 ? n_wrong : 40, from)
                         : "nothing");
-      if (value) *value++ = (edf_real)number;
-    } while (++n < INT_MAX && *f->at == ',' && f->at++);
+      *to++ = (edf_real)x;
+    } while (++n < INT_MAX && *f.at == ',' && f.at++);
     if (!dim[0]) dim[1] = n;
-    edf_data__require(f, f->at, n == dim[1], "expected %d numbers as in the first row, found "
+    edf_data__require(&f, f.at, n == dim[1], "expected %d numbers as in the first row, found "
                       "%d", dim[1], n);
   }
-  edf_data__require(f, f->at, f->at == f->end, "expected text, found a zero byte");
-}
-edf_array edf_load_csv(const char *path) {
-  int dim[2] = { 0, 0 };
-  double number;
-  edf_data__file f = edf_data__open(path, 1);
-  f.at += strspn(f.at, " \t\r\n");
-  const char *start = f.at;
-  if (!edf_data__csv_number(&start, &number)) f.at += strcspn(f.at, "\n");
-  start = f.at;
-  edf_data__csv_rows(&f, dim, NULL);
+  edf_data__require(&f, f.at, f.at == f.end, "expected text, found a zero byte");
   edf_data__require(&f, f.at, dim[0], "expected at least one row of numbers");
   edf_array a = edf_data__array_for(path, 2, dim);
-  f.at = start;
-  edf_data__csv_rows(&f, dim, a.value);
+  memcpy(a.value, number, a.size * sizeof *number);
+  edf_release(number);
   edf_release(f.text);
   return a;
 }
@@ -684,14 +670,13 @@ edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf
   int n = a.rank ? a.dim[0] : 0, gap = 2 + zoom / 3, c = a.rank == 4 ? a.dim[3] : 1;
   if (columns > n) columns = n;
   int right = (a.rank == 3 || a.rank == 4) && columns > 0 && zoom > 0 && lo < hi;
-  double high = right ? (n + columns - 1) / columns * ((double)a.dim[1] * zoom + gap) + gap : 0;
-  double wide = right ? columns * ((double)a.dim[2] * zoom + gap) + gap : 0;
-  if (!right || high > 1e6 || wide > 1e6)
+  if (!right)
     edf_stop("edf_contact_sheet: [%s], %d in a row, enlarged %d times, from %g to %g: expected "
              "[pictures, rows, columns], or with channels, then 1 or more, 1 or more, and a "
-             "range, and a sheet of at most a million rows and columns",
-             edf_data__dims(a.dim, a.rank), columns, zoom, (double)lo, (double)hi);
-  int dim[3] = { (int)high, (int)wide, c }, h = a.dim[1], w = a.dim[2];
+             "range", edf_data__dims(a.dim, a.rank), columns, zoom, (double)lo, (double)hi);
+  int h = a.dim[1], w = a.dim[2];
+  int dim[3] = { (n + columns - 1) / columns * (h * zoom + gap) + gap,
+                 columns * (w * zoom + gap) + gap, c };
   edf_array sheet = edf_new_array(a.rank - 1, dim);
   if (!sheet.value) edf_stop("edf_contact_sheet: out of memory for %zu pixels", sheet.size);
   for (int y = 0; y < dim[0]; y++)
@@ -759,17 +744,21 @@ void edf_free_text(edf_vocabulary *t) {
    The safetensors format: the length of a header, the header, which is JSON, with metadata, and
    the numbers. Tensor 3 i is the value of Parameter i, 3 i + 1 is its m, and 3 i + 2 its s. */
 
-static int edf_data__n_tensors(void) { return 3 * edf.n_parameters; }
-static edf_node *edf_data__owner(int k) { return edf.parameters[k / 3]; }
-static edf_real **edf_data__tensor(int k) {
-  edf_node *p = edf_data__owner(k);
-  return k % 3 == 0 ? &p->value : k % 3 == 1 ? &p->m : &p->s;
-}
-static edf_which edf_data__array_of(int k) {
-  return k % 3 == 0 ? EDF_VALUE : k % 3 == 1 ? EDF_M : EDF_S;
+typedef struct {
+  edf_node *p;
+  edf_real **value;
+  edf_which which;
+  const char *suffix;                    /* of its name in the file                           */
+} edf_data__tensor;
+static edf_data__tensor edf_data__nth_tensor(int k) {
+  edf_node *p = edf.parameters[k / 3];
+  edf_data__tensor all[3] = {
+    { p, &p->value, EDF_VALUE, "" }, { p, &p->m, EDF_M, ".m" }, { p, &p->s, EDF_S, ".s" }
+  };
+  return all[k % 3];
 }
 
-/* Writes a key of the header, with the name of a Parameter:  "w1.steps": */
+/* Writes a key of the header, with the name of a Parameter:  "w1.steps":  */
 static void edf_data__write_key(edf_page *to, const char *name, const char *suffix) {
   edf_page key = { NULL, 0 };
   edf_write(&key, "%s%s", name, suffix);
@@ -777,16 +766,15 @@ static void edf_data__write_key(edf_page *to, const char *name, const char *suff
   edf_write(to, ":");
   edf_release(key.at);
 }
-/* Writes the beginning of tensor k, up to its type:  "w1.m":{"dtype":"  */
-static edf_page edf_data__begin_tensor(int k) {
-  static const char *const suffix[3] = { "", ".m", ".s" };
+/* Writes the beginning of a tensor, up to its type:  "w1.m":{"dtype":"F  */
+static edf_page edf_data__begin_tensor(const edf_data__tensor *t) {
   edf_page text = { NULL, 0 };
-  edf_data__write_key(&text, edf_data__owner(k)->name, suffix[k % 3]);
+  edf_data__write_key(&text, t->p->name, t->suffix);
   edf_write(&text, "{\"dtype\":\"");
   return text;
 }
 void edf_save(const char *path) {
-  edf_page h = { NULL, 0 }, names = h;
+  edf_page h = { NULL, 0 };
   unsigned long long at = 0;
   if (!edf.n_parameters) edf_stop("edf_save: there is no parameter");
   edf_write(&h, "%8s{\"__metadata__\":{\"format\":\"edf.h\",\"seed\":\"%llu\",", "", edf.seed);
@@ -797,31 +785,29 @@ void edf_save(const char *path) {
     edf_write(&h, "\"%ld\"", edf.parameters[i]->steps);
   }
   edf_write(&h, "}");
-  for (int k = 0; k < edf_data__n_tensors(); k++) {
-    const edf_node *p = edf_data__owner(k);
-    edf_page begin = edf_data__begin_tensor(k);
-    if ((names.at && strstr(names.at, begin.at)) || !strcmp(p->name, "__metadata__"))
-      edf_stop("edf_save: the file has two tensors %.*s; edf_name gives another name\n  %s",
-               (int)begin.n - 11, begin.at, edf_data__show(p));
-    edf_write(&names, "%s", begin.at);
-    if (*edf_data__tensor(k)) {
+  for (int k = 0; k < 3 * edf.n_parameters; k++) {
+    edf_data__tensor t = edf_data__nth_tensor(k);
+    edf_page begin = edf_data__begin_tensor(&t);
+    if (strstr(h.at, begin.at))
+      edf_stop("edf_save: the file has two tensors \"%s%s\"; edf_name gives another name\n  %s",
+               t.p->name, t.suffix, edf_data__show(t.p));
+    if (*t.value) {
       edf_write(&h, ",%sF%d\",\"shape\":[%s],\"data_offsets\":[%llu,", begin.at,
-                (int)sizeof(edf_real) * 8, edf_data__dims(p->dim, p->rank), at);
-      at += p->size * sizeof(edf_real);
+                (int)sizeof(edf_real) * 8, edf_data__dims(t.p->dim, t.p->rank), at);
+      at += t.p->size * sizeof(edf_real);
       edf_write(&h, "%llu]}", at);
-      if (edf_device) edf_device->pull(edf_data__owner(k), edf_data__array_of(k));
+      if (edf_device) edf_device->pull(t.p, t.which);
     }
     edf_release(begin.at);
   }
   edf_write(&h, "}");
   while (h.n % 8) edf_write(&h, " ");
   edf_data__put_number((unsigned char *)h.at, h.n - 8, 8, 0);
-  for (int k = 0; k < edf_data__n_tensors(); k++) {
-    const edf_real *x = *edf_data__tensor(k);
-    if (x) edf_data__put_numbers(&h, x, edf_data__owner(k)->size, sizeof *x);
+  for (int k = 0; k < 3 * edf.n_parameters; k++) {
+    edf_data__tensor t = edf_data__nth_tensor(k);
+    if (*t.value) edf_data__put_numbers(&h, *t.value, t.p->size, sizeof(edf_real));
   }
   edf_data__write_file(NULL, path, &h);
-  edf_release(names.at);
 }
 
 /* ---- Reading. Every key that the header can have is known, so keys are looked up. The whole
@@ -845,34 +831,30 @@ static char *edf_data__tidy(const char *c, size_t n) {
   return copy;
 }
 
-/* Finds tensor k in the header: "W":{"dtype":"F32", "shape":[2, 3], "data_offsets":[0, 24]}, in
+/* Finds tensor t in the header: "W":{"dtype":"F32", "shape":[2, 3], "data_offsets":[0, 24]}, in
    this order, as all writers have it. Its dtype is blanked, to show that it was found. */
-static edf_data__saved edf_data__find_tensor(const edf_data__file *f, char *header, int k) {
+static edf_data__saved edf_data__find_tensor(const edf_data__file *f, char *header,
+                                             edf_data__tensor t) {
   edf_data__saved s = { 0, 0, 0, 0 };
-  const edf_node *p = edf_data__owner(k);
-  edf_page begin = edf_data__begin_tensor(k), shape = { NULL, 0 };
-  int n = (int)begin.n - 11;             /* of the name and its quotes                        */
+  edf_page begin = edf_data__begin_tensor(&t), shape = { NULL, 0 };
   char *found = strstr(header, begin.at);
-  edf_data__require(f, f->at, found || k % 3, "there is no tensor for parameter \"%s\", "
-                    "declared at %s:%d", p->name, p->file, p->line);
+  char next[2];
+  edf_data__require(f, f->at, found || *t.suffix, "there is no tensor for parameter \"%s\", "
+                    "declared at %s:%d", t.p->name, t.p->file, t.p->line);
   if (!found) return s;
-  const char *type = found + begin.n, *at = type + 3;
-  edf_write(&shape, "\", \"shape\":[%s], \"data_offsets\":[", edf_data__dims(p->dim, p->rank));
+  const char *type = found + begin.n;
+  edf_write(&shape, "\", \"shape\":[%s], \"data_offsets\":[",
+            edf_data__dims(t.p->dim, t.p->rank));
   s.bytes = !strncmp(type, "F32", 3) ? 4 : !strncmp(type, "F64", 3) ? 8 : 0;
-  edf_data__require(f, f->at, s.bytes && !strncmp(at, shape.at, shape.n), "tensor %.*s is "
-                    "%.*s, expected F32 or F64%s; parameter \"%s\" is declared at %s:%d", n,
-                    begin.at, (int)strcspn(type, "}"), type, shape.at, p->name, p->file,
-                    p->line);
-  at += shape.n;
-  s.begin = edf_data__digits(&at);
-  int whole = *at++ == ',' && *at++ == ' ';
-  if (whole) s.end = edf_data__digits(&at);
-  whole = whole && at[0] == ']' && at[1] == '}' && (at[2] == ',' || at[2] == '}');
-  edf_data__require(f, f->at, whole && s.end <= edf_data__left(f) && s.end >= s.begin &&
-                    s.end - s.begin == p->size * s.bytes, "tensor %.*s has the offsets %llu to "
-                    "%llu, expected %zu bytes, and %zu follow the header", n, begin.at, s.begin,
-                    s.end, p->size * s.bytes, edf_data__left(f));
-  if (s.bytes == 8) edf_data__get_numbers(f, NULL, p->size, f->at + s.begin, 'f', 8);
+  edf_data__require(f, f->at, s.bytes && !strncmp(type + 3, shape.at, shape.n), "tensor "
+                    "\"%s%s\" is %.*s, expected F32 or F64%s; parameter \"%s\" is declared at "
+                    "%s:%d", t.p->name, t.suffix, (int)strcspn(type, "}"), type, shape.at,
+                    t.p->name, t.p->file, t.p->line);
+  int n = sscanf(type + 3 + shape.n, "%llu, %llu]}%1[,}]", &s.begin, &s.end, next);
+  edf_data__require(f, f->at, n == 3 && s.end <= edf_data__left(f) && s.end >= s.begin &&
+                    s.end - s.begin == t.p->size * s.bytes, "tensor \"%s%s\" has the offsets "
+                    "%llu to %llu, expected %zu bytes, and %zu follow the header", t.p->name,
+                    t.suffix, s.begin, s.end, t.p->size * s.bytes, edf_data__left(f));
   memset(strstr(found, "\"dtype\""), ' ', 7);
   edf_release(begin.at);
   edf_release(shape.at);
@@ -884,22 +866,7 @@ static void edf_data__check_rest(const edf_data__file *f, const char *header) {
   const char *rest = strstr(header, "\"dtype\":"), *name = rest ? rest - 3 : NULL;
   while (name > header && name[-1] != '"') name--;
   edf_data__require(f, f->at, !rest, "tensor %.*s is not a parameter of this program, or is "
-                    "there twice%s", (int)(rest - name), name, edf.n_parameters ? ""
-                    : "; it has no parameters: build them first, then load");
-}
-
-/* Stops if two tensors overlap, or if some bytes belong to no tensor. */
-static void edf_data__check_places(const edf_data__file *f, const edf_data__saved *saved) {
-  unsigned long long sum = 0;
-  for (int k = 0; k < edf_data__n_tensors(); k++) {
-    const edf_data__saved *s = &saved[k];
-    for (const edf_data__saved *o = saved; o < s; o++)
-      edf_data__require(f, f->at, o->end <= s->begin || s->end <= o->begin, "two tensors begin "
-                        "at %llu and %llu, and overlap", o->begin, s->begin);
-    sum += s->end - s->begin;
-  }
-  edf_data__require(f, f->at, sum == edf_data__left(f), "the tensors have %llu bytes, but %zu "
-                    "follow the header", sum, edf_data__left(f));
+                    "there twice", (int)(rest - name), name);
 }
 
 /* Returns a number of the metadata, or `otherwise` if it is not there. */
@@ -907,51 +874,54 @@ static unsigned long long edf_data__metadata(const edf_data__file *f, const char
                                              const char *name, const char *suffix,
                                              unsigned long long otherwise) {
   edf_page key = { NULL, 0 };
+  char quote[2];
   edf_data__write_key(&key, name, suffix);
-  edf_write(&key, "\"");
-  const char *at = strstr(header, key.at), *end = at ? at + key.n : NULL;
-  unsigned long long n = at ? edf_data__digits(&end) : otherwise;
-  edf_data__require(f, f->at, !at || (end[-1] != '"' && *end == '"'), "%.*s: expected a whole "
-                    "number", (int)strcspn(at, ",}"), at);
+  const char *at = strstr(header, key.at);
+  edf_data__require(f, f->at, !at || sscanf(at + key.n, "\"%llu%1[\"]", &otherwise, quote) == 2,
+                    "%.*s: expected a whole number", (int)strcspn(at, ",}"), at);
   edf_release(key.at);
-  return n;
+  return otherwise;
 }
 
 /* First everything is checked, and memory for the optimiser is allocated. Then nothing can
    fail. Memory of an optimiser that the file does not have becomes 0. */
 void edf_load(const char *path) {
   edf_data__file f = edf_data__open(path, 0);
-  uint64_t n = edf_data__get_number(edf_data__take(&f, 8), 8, 0);
-  size_t left = edf_data__left(&f), room = (size_t)edf_data__n_tensors() + 1;
+  uint64_t n = edf_data__get_number(edf_data__take(&f, 8), 8, 0), sum = 0;
+  size_t left = edf_data__left(&f);
   edf_data__require(&f, f.text, n >= 2 && n <= left, "expected a safetensors file: its header "
                     "would have %llu bytes, but %zu follow", (unsigned long long)n, left);
   char *header = edf_data__tidy(f.at, (size_t)n);
   edf_data__require(&f, f.at, *header == '{' && header[strlen(header) - 1] == '}' &&
                     !memchr(f.at, 0, (size_t)n), "expected a header from { to }");
-  edf_data__saved *saved = (edf_data__saved *)edf_keep(NULL, room * sizeof *saved);
+  int tensors = 3 * edf.n_parameters;
+  edf_data__saved *saved =
+      (edf_data__saved *)edf_keep(NULL, ((size_t)tensors + 1) * sizeof *saved);
   f.at += n;
-  for (int k = 0; k < edf_data__n_tensors(); k++) {
-    saved[k] = edf_data__find_tensor(&f, header, k);
-    if (k % 3 == 0)
-      saved[k].steps = edf_data__metadata(&f, header, edf_data__owner(k)->name, ".steps", 0);
+  for (int k = 0; k < tensors; k++) {
+    edf_data__tensor t = edf_data__nth_tensor(k);
+    saved[k] = edf_data__find_tensor(&f, header, t);
+    saved[k].steps = edf_data__metadata(&f, header, t.p->name, ".steps", 0);
+    sum += saved[k].end - saved[k].begin;
   }
   edf_data__check_rest(&f, header);
-  edf_data__check_places(&f, saved);
+  edf_data__require(&f, f.at, sum == edf_data__left(&f), "the tensors have %llu bytes, but %zu "
+                    "follow the header", (unsigned long long)sum, edf_data__left(&f));
   unsigned long long seed = edf_data__metadata(&f, header, "", "seed", edf.seed);
   unsigned long long draws = edf_data__metadata(&f, header, "", "draws", edf.draws);
-  for (int k = 0; k < edf_data__n_tensors(); k++) {
-    edf_real **to = edf_data__tensor(k);
-    size_t bytes = edf_data__owner(k)->size * sizeof **to;
-    if (saved[k].bytes && !*to) *to = (edf_real *)edf_keep(NULL, bytes);
+  for (int k = 0; k < tensors; k++) {
+    edf_data__tensor t = edf_data__nth_tensor(k);
+    if (saved[k].bytes && !*t.value)
+      *t.value = (edf_real *)edf_keep(NULL, t.p->size * sizeof **t.value);
   }
-  for (int k = 0; k < edf_data__n_tensors(); k++) {
+  for (int k = 0; k < tensors; k++) {
     const edf_data__saved *s = &saved[k];
-    edf_node *p = edf_data__owner(k);
-    edf_real *to = *edf_data__tensor(k);
-    if (s->bytes) edf_data__get_numbers(&f, to, p->size, f.at + s->begin, 'f', s->bytes);
-    else if (to) memset(to, 0, p->size * sizeof *to);
-    if (k % 3 == 0) p->steps = (long)s->steps;
-    if (edf_device && to) edf_device->push(p, edf_data__array_of(k));
+    edf_data__tensor t = edf_data__nth_tensor(k);
+    edf_real *to = *t.value;
+    if (s->bytes) edf_data__get_numbers(to, t.p->size, f.at + s->begin, 'f', s->bytes);
+    else if (to) memset(to, 0, t.p->size * sizeof *to);
+    t.p->steps = (long)s->steps;
+    if (edf_device && to) edf_device->push(t.p, t.which);
   }
   edf.seed = seed;
   edf.draws = draws;

@@ -181,15 +181,13 @@ static void npy_files_are_whole(void) {
   }
 }
 
-/* An .npy file of this version. */
-static void put_npy(int version, const char *header, const char *data, size_t n) {
-  char all[512] = "\x93NUMPY";
-  size_t length = strlen(header), at = version > 1 ? 12 : 10;
-  all[6] = (char)version;
+static void put_npy(const char *header, const char *data, size_t n) {
+  char all[512] = "\x93NUMPY\1";
+  size_t length = strlen(header);
   all[8] = (char)length;
-  memcpy(all + at, header, length);
-  memcpy(all + at + length, data, n);
-  write_bytes(path, all, at + length + n);
+  memcpy(all + 10, header, length);
+  memcpy(all + 10 + length, data, n);
+  write_bytes(path, all, 10 + length + n);
 }
 
 #define HEAD(type, shape) \
@@ -197,20 +195,20 @@ static void put_npy(int version, const char *header, const char *data, size_t n)
 
 static void npy_files_of_others_are_read(void) {
   static const struct {
-    int version; const char *header, *data; size_t n; double expected[3];
+    const char *header, *data; size_t n; double expected[3];
   } table[] = {
-    { 1, HEAD("|u1", "(3,)"), BYTES("\1\376\7"), { 1, 254, 7 } },
-    { 1, HEAD("<i2", "(3,)"), BYTES("\1\0\376\377\0\200"), { 1, -2, -32768 } },
-    { 1, HEAD("<i8", "(3,)"), BYTES("\1\0\0\0\0\0\0\0\376\377\377\377\377\377\377\377"
+    { HEAD("|u1", "(3,)"), BYTES("\1\376\7"), { 1, 254, 7 } },
+    { HEAD("<i2", "(3,)"), BYTES("\1\0\376\377\0\200"), { 1, -2, -32768 } },
+    { HEAD("<i8", "(3,)"), BYTES("\1\0\0\0\0\0\0\0\376\377\377\377\377\377\377\377"
                                     "\0\0\0\0\0\0\0\200"), { 1, -2, -9223372036854775808. } },
-    { 1, HEAD("<f4", "(3,)"), BYTES("\0\0\200\77\0\0\300\277\0\0\0\0"), { 1, -1.5, 0 } },
-    { 1, HEAD("<f8", "(3, 1)"), BYTES("\0\0\0\0\0\0\360\77\0\0\0\0\0\0\0\300"
+    { HEAD("<f4", "(3,)"), BYTES("\0\0\200\77\0\0\300\277\0\0\0\0"), { 1, -1.5, 0 } },
+    { HEAD("<f8", "(3, 1)"), BYTES("\0\0\0\0\0\0\360\77\0\0\0\0\0\0\0\300"
                                       "\0\0\0\0\0\0\0\0"), { 1, -2, 0 } },
-    { 3, "{'shape':(3,), 'fortran_order':False,'descr':'|u1'}", BYTES("\1\2\3"), { 1, 2, 3 } },
+    { "{'shape':(3,), 'fortran_order':False,'descr':'|u1'}", BYTES("\1\2\3"), { 1, 2, 3 } },
   };
   for (size_t k = 0; k < N_OF(table); k++) {
     file("theirs.npy");
-    put_npy(table[k].version, table[k].header, table[k].data, table[k].n);
+    put_npy(table[k].header, table[k].data, table[k].n);
     edf_array a = edf_load_npy(path);
     CHECK(a.size == 3 && a.dim[0] == 3, "%s: %zu entries", table[k].header, a.size);
     for (int i = 0; i < 3; i++)
@@ -236,8 +234,8 @@ static void broken_npy_headers_are_refused(void) {
     { HEAD("<f4", "(2,,2)"), BYTES("1234567890123456"), "shape" },
   };
   for (size_t k = 0; k < N_OF(table); k++) {
-    put_npy((file(edf_fmt("bad-%c.npy", 'a' + (int)k)), 1), table[k].header, table[k].data,
-            table[k].n);
+    file(edf_fmt("bad-%c.npy", 'a' + (int)k));
+    put_npy(table[k].header, table[k].data, table[k].n);
     refused(NPY, table[k].words);
   }
 }
@@ -434,9 +432,6 @@ static void models_of_others_are_read(void) {
   edf_init_uniform(v, 3, 3);
   edf_load(path);
   CHECK((int)v->value[1] == 2 && (int)edf.parameters[0]->value[1] == 1, "one is the other");
-  edf_clear();
-  edf_parameter("__metadata__[2]");
-  STOPS(edf_save(path), "edf_save|\"__metadata__\"");
 }
 
 static void broken_models_change_nothing(void) {
@@ -451,7 +446,6 @@ static void broken_models_change_nothing(void) {
       "v|BF16|F32" },
     { "{" W32 ",\"v\":{\"dtype\":\"F32\",\"shape\":[2]}}", 32, 0, "v|data_offsets" },
     { "{" W32 ",\"v\":" ENTRY("[2]", "24", "28") "}", 32, 0, "v| 24| 28| 8" },
-    { "{" W32 ",\"v\":" ENTRY("[2]", "16", "24") "}", 32, 0, " 16" },
     { "{" W32 ",\"v\":" ENTRY("[2]", "24", "18446744073709551616") "}", 32, 0, "" },
     { "{" W32 "," V32 "}", 31, 0, " 32| 31" },
     { "{" W32 "," V32 ",\"__metadata__\":{\"W.steps\":\"many\"}}", 32, 0, "W|many" },
