@@ -92,7 +92,7 @@ static void broken_files_are_refused(void) {
     { CSV, "a short row", BYTES("1,2,3,4,5\n6,7,8,9\n"), "line 2| 5| 4" },
     { CSV, "a word", BYTES("1,2\n3,four\n"), "line 2|number|four" },
     { CSV, "a word behind a number", BYTES("1,2\n3,4 apples\n"), "line 2|','|apples" },
-    { CSV, "an empty field", BYTES("1,2\n3,\n"), "line 2|number|nothing" },
+    { CSV, "an empty field", BYTES("1,2\n3,\n"), "line 2|number|''" },
     { CSV, "too large", BYTES("1,2\n3,1e999\n"), "line 2|1e999" },
     { CSV, "not a number", BYTES("1,2\n3,nan\n"), "line 2|number|nan" },
     { CSV, "a zero byte", BYTES("1,2\n3,\0004\n"), "line 2|number" },
