@@ -377,15 +377,6 @@ static const unsigned char *edf_data__take(edf_data__file *f, size_t n) {
   return (const unsigned char *)f->at - n;
 }
 
-static int edf_data__is_digit(char c) { return c >= '0' && c <= '9'; }
-
-/* Reads the whole number at *at, and moves *at after it. */
-static unsigned long long edf_data__digits(const char **at) {
-  char *end = (char *)*at;
-  unsigned long long n = edf_data__is_digit(*end) ? strtoull(*at, &end, 10) : 0;
-  *at = end;
-  return n;
-}
 static uint64_t edf_data__get_number(const unsigned char *from, size_t bytes, int big) {
   uint64_t bits = 0;
   for (size_t k = 0; k < bytes; k++) bits |= (uint64_t)from[big ? bytes - 1 - k : k] << 8 * k;
@@ -542,8 +533,9 @@ edf_array edf_load_npy(const char *path) {
                     "the array is in Fortran order: save np.ascontiguousarray(x)");
   at = edf_data__npy_value(&f, header, "'shape':");
   int opens = *at++ == '(';
-  while (edf_data__is_digit(*at)) {
-    edf_data__add_dim(&f, header, &a, edf_data__digits(&at));
+  while (*at >= '0' && *at <= '9') {
+    edf_data__add_dim(&f, header, &a, strtoull(at, NULL, 10));
+    at += strspn(at, "0123456789");
     if (*at == ',') at += 1 + strspn(at + 1, " ");
   }
   edf_data__require(&f, header, opens && *at == ')', "expected a shape as in (3, 4)");
@@ -870,8 +862,8 @@ static unsigned long long edf_data__metadata(const edf_data__file *f, const char
   return otherwise;
 }
 
-/* First everything is checked, and memory for the optimiser is allocated. Then nothing can
-   fail. Memory of an optimiser that the file does not have becomes 0. */
+/* First everything is checked, and memory for the optimiser is allocated, which is 0. Then
+   nothing can fail. Memory of an optimiser that the file does not have becomes 0. */
 void edf_load(const char *path) {
   edf_data__file f = edf_data__open(path, 0);
   uint64_t n = edf_data__get_number(edf_data__take(&f, 8), 8, 0), sum = 0;
@@ -890,17 +882,14 @@ void edf_load(const char *path) {
     saved[k] = edf_data__find_tensor(&f, header, t);
     saved[k].steps = edf_data__metadata(&f, header, t.p->name, ".steps", 0);
     sum += saved[k].end - saved[k].begin;
+    if (saved[k].bytes && !*t.value)
+      *t.value = (edf_real *)edf_keep(NULL, t.p->size * sizeof **t.value);
   }
   edf_data__check_rest(&f, header);
   edf_data__require(&f, f.at, sum == edf_data__left(&f), "the tensors have %llu bytes, but %zu "
                     "follow the header", (unsigned long long)sum, edf_data__left(&f));
   unsigned long long seed = edf_data__metadata(&f, header, "", "seed", edf.seed);
   unsigned long long draws = edf_data__metadata(&f, header, "", "draws", edf.draws);
-  for (int k = 0; k < tensors; k++) {
-    edf_data__tensor t = edf_data__nth_tensor(k);
-    if (saved[k].bytes && !*t.value)
-      *t.value = (edf_real *)edf_keep(NULL, t.p->size * sizeof **t.value);
-  }
   for (int k = 0; k < tensors; k++) {
     const edf_data__saved *s = &saved[k];
     edf_data__tensor t = edf_data__nth_tensor(k);
@@ -1076,7 +1065,7 @@ typedef struct {                         /* a position in a tensor              
 } edf_onnx__place;
 typedef struct {
   const edf_node *x;
-  char at[EDF_MAX_RANK + 1];             /* the letter of each dimension, ? if it has no own  */
+  char at[EDF_MAX_RANK + 1];             /* the letter along all of a dimension, or ?         */
   edf_onnx__place place[EDF_MAX_RANK];
 } edf_onnx__ref;
 typedef struct {
@@ -1145,16 +1134,14 @@ static void edf_onnx__read_equation(edf_onnx__equation *e, const edf_node *y, ch
         *(i < 0 ? &p->by : &p->factor[i]) = (int)strtol(at + 1, &at, 10);
         if (i >= 0) p->at[strlen(p->at)] = (char)('a' + i);
       }
-      r->at[d] = edf_onnx__alone(p) && !p->constant ? *p->at : '?';
+      int batched = operand >= 0 && r->x->batched >> d & 1, own = edf_onnx__alone(p);
+      own = own && !p->constant && (batched || e->size[own - 'a'] == r->x->dim[d]);
+      r->at[d] = own ? *p->at : '?';
+      if (batched) edf_onnx__take(e->batch, p->at, p->at, "");
       if (operand < 0) edf_onnx__take(e->left, p->at, p->at, "");
-      else if (r->x->batched >> d & 1) edf_onnx__take(e->batch, p->at, p->at, "");
     }
     at++;
   }
-  for (edf_onnx__ref *r = e->ref + 1; r < e->ref + e->n_ref; r++)
-    for (int d = 0; r->at[d]; d++)       /* a letter that does not reach the end              */
-      if (r->at[d] != '?' && !edf_onnx__has(e->batch, r->at[d]) &&
-          e->size[r->at[d] - 'a'] != r->x->dim[d]) r->at[d] = '?';
   for (at = strchr(at, '[') + 1; *at == '['; at += at[1] == ',' ? 2 : 1) {
     edf_onnx__term *t = &e->term[e->n_term++];
     t->number = strtod(at + 1, &at);
@@ -1242,13 +1229,12 @@ static edf_onnx__tensor edf_onnx__windows(edf_onnx__file *o, const edf_onnx__equ
   int stride[EDF_MAX_RANK], kernel[EDF_MAX_RANK], n = 0;
   for (int d = 0; r->at[d]; d++) {
     const edf_onnx__place *p = &r->place[d];
-    const char *in = p->at;
-    int second = in[0] && edf_onnx__has(e->left, in[1]);
-    char i = in[second], DI = in[!second];
+    int second = edf_onnx__has(e->left, p->at[1]);
+    char i = p->at[second], DI = p->at[!second];
     x.at[d] = r->at[d];
     if (r->at[d] != '?') continue;
-    if (p->by || p->constant || strlen(in) != 2 || !edf_onnx__has(e->left, i) ||
-        edf_onnx__has(e->left, DI) || edf_onnx__has(e->batch, i))
+    if (p->constant || strlen(p->at) != 2 || !edf_onnx__has(e->left, i) ||
+        edf_onnx__has(e->left, DI))
       return no;
     stride[n] = p->factor[i - 'a'];
     kernel[n] = e->size[DI - 'a'];
@@ -1284,36 +1270,36 @@ static edf_onnx__tensor edf_onnx__windows(edf_onnx__file *o, const edf_onnx__equ
 }
 
 /* ---- Writing. Stores the factors of a term in t, and returns how many there are. A maximum
-   and a mean are one factor: the product with the summed indices last, reduced along them. */
+   or a mean is one factor. */
 static int edf_onnx__factors(edf_onnx__file *o, const edf_onnx__equation *e,
                              const edf_onnx__term *term, edf_onnx__tensor *t) {
-  char has[EDF_ONNX__MOST] = "", all[EDF_ONNX__MOST] = "";
-  int axis[EDF_ONNX__MOST], n = 1;
+  char has[EDF_ONNX__MOST] = "";
+  int axis[EDF_ONNX__MOST], sums = 0, n = 1;
   double number = term->number, entries = 1;
   *t = edf_onnx__windows(o, e, term);
   if (!t->v) {
     n = term->n;
     for (int f = 0; f < n; f++) t[f] = edf_onnx__read(o, e, &e->ref[term->first + f]);
   }
-  for (int f = 0; f < n; f++) edf_onnx__take(has, t[f].at, t[f].at, "");
-  edf_onnx__take(all, e->left, has, "");
-  size_t kept = strlen(all), sums = 0;
-  edf_onnx__take(all, has, has, "");
-  if (strchr("msx", e->kind) && all[kept]) {
-    for (; all[kept + sums]; sums++) {
-      axis[sums] = -1 - (int)sums;
-      if (e->kind == 's') entries *= edf_onnx__size(o, e, all[kept + sums]);
+  if (strchr("msx", e->kind)) {
+    for (int f = 0; f < n; f++) edf_onnx__take(has, t[f].at, t[f].at, "");
+    t->v = edf_onnx__product(o, t, n, has);
+    *t->at = 0;
+    edf_onnx__take(t->at, has, e->left, "");
+    for (int d = 0; has[d]; d++) {
+      if (edf_onnx__has(e->left, has[d])) continue;
+      if (e->kind == 's') entries *= edf_onnx__size(o, e, has[d]);
+      axis[sums++] = d;
     }
-    t->v = edf_onnx__product(o, t, n, all);
-    t->v = edf_onnx__run(o, "$%d Reduce%s/1 axes=[%s] keepdims=0", t->v,
-                         e->kind == 'x' ? "Max" : "Mean", edf_data__dims(axis, (int)sums));
-    all[kept] = 0;
-    strcpy(t->at, all);
-    n = 1;
+    if (sums)
+      t->v = edf_onnx__run(o, "$%d Reduce%s/1 axes=[%s] keepdims=0", t->v,
+                           e->kind == 'x' ? "Max" : "Mean", edf_data__dims(axis, sums));
     if (e->kind == 's') number *= entries / (entries - 1);
+    n = 1;
   }
   if (number == 1) return n;
-  t[n].v = edf_onnx__run(o, "%.9g", number);
+  edf_real factor = (edf_real)number;
+  t[n].v = edf_onnx__constant(o, -++o->parts, 0, NULL, NULL, &factor);
   *t[n].at = 0;
   return n + 1;
 }
@@ -1322,7 +1308,7 @@ static int edf_onnx__factors(edf_onnx__file *o, const edf_onnx__equation *e,
    position is a dimension of the sum, which i+2 pads, and a constant is an index of size 1.
    Another position is a factor of zeros and ones. */
 static int edf_onnx__write_equation(edf_onnx__file *o, edf_onnx__equation *e) {
-  edf_onnx__tensor t[4 * EDF_MAX_RANK], place[EDF_MAX_RANK];
+  edf_onnx__tensor t[4 * EDF_MAX_RANK];  /* first the factors of positions, which stay        */
   char out[EDF_MAX_RANK + 1] = "", all[EDF_ONNX__MOST] = "";
   int rank = o->y->rank, pads[2 * EDF_MAX_RANK] = { 0 }, padded = 0, places = 0, sum = 0;
   for (int d = 0; d < rank; d++) {
@@ -1338,7 +1324,7 @@ static int edf_onnx__write_equation(edf_onnx__file *o, edf_onnx__equation *e) {
       padded |= pads[d] | pads[rank + d];
       out[d] = letter;
     } else {
-      edf_onnx__tensor *at = &place[places++];
+      edf_onnx__tensor *at = &t[places++];
       *at = edf_onnx__positions(o, e, p);
       at->v = edf_onnx__run(o, "$%d [%d] [0, 1] Cast/1 to=1 OneHot/3", at->v, room);
       at->at[strlen(at->at)] = out[d] = own;
@@ -1348,8 +1334,7 @@ static int edf_onnx__write_equation(edf_onnx__file *o, edf_onnx__equation *e) {
     char has[EDF_ONNX__MOST] = "";
     int minus = k && e->term[k].number < 0;
     if (minus) e->term[k].number *= -1;
-    int n = edf_onnx__factors(o, e, &e->term[k], t);
-    for (int i = 0; i < places; i++) t[n++] = place[i];
+    int n = places + edf_onnx__factors(o, e, &e->term[k], t + places);
     for (int f = 0; f < n; f++) edf_onnx__take(has, t[f].at, t[f].at, "");
     edf_onnx__take(all, has, has, "");
     const char *to = out;
