@@ -133,7 +133,6 @@ void edf_save_onnx(const char *path, edf_node *output);
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -1076,9 +1075,8 @@ typedef struct {
   char kind;                             /* 'm' mean, 's' divided by n - 1, 'x' max, '-' a
                                             copy that is padded with -infinity, else a sum    */
   int n_ref, n_term;
-  int size[26];
+  int size[26];                          /* of each letter, -1 for a batch                    */
   char left[EDF_MAX_INDEX + 1];          /* the letters of the left side                      */
-  char batch[EDF_MAX_INDEX + 1];         /* the letters that are the batch                    */
   edf_onnx__ref ref[32];                 /* ref[0] is the left side                           */
   edf_onnx__term term[32];
 } edf_onnx__equation;
@@ -1107,7 +1105,7 @@ static char edf_onnx__alone(const edf_onnx__place *p) {
 }
 /* Returns the size of an index of which the model has a table. */
 static int edf_onnx__size(const edf_onnx__file *o, const edf_onnx__equation *e, char letter) {
-  if (edf_onnx__has(e->batch, letter))
+  if (e->size[letter - 'a'] < 0)
     edf_onnx__refuse(o, "it needs the size of the batch, which the model does not know");
   return e->size[letter - 'a'];
 }
@@ -1134,11 +1132,11 @@ static void edf_onnx__read_equation(edf_onnx__equation *e, const edf_node *y, ch
         *(i < 0 ? &p->by : &p->factor[i]) = (int)strtol(at + 1, &at, 10);
         if (i >= 0) p->at[strlen(p->at)] = (char)('a' + i);
       }
+      if (operand < 0) edf_onnx__take(e->left, p->at, p->at, "");
       int batched = operand >= 0 && r->x->batched >> d & 1, own = edf_onnx__alone(p);
+      for (const char *c = p->at; batched && *c; c++) e->size[*c - 'a'] = -1;
       own = own && !p->constant && (batched || e->size[own - 'a'] == r->x->dim[d]);
       r->at[d] = own ? *p->at : '?';
-      if (batched) edf_onnx__take(e->batch, p->at, p->at, "");
-      if (operand < 0) edf_onnx__take(e->left, p->at, p->at, "");
     }
     at++;
   }
@@ -1318,9 +1316,9 @@ static int edf_onnx__write_equation(edf_onnx__file *o, edf_onnx__equation *e) {
     e->size[own - 'a'] = is_constant ? 1 : room;
     if (is_constant) letter = own;
     if (letter && !edf_onnx__has(out, letter)) {
+      int size = e->size[letter - 'a'];
       pads[d] = p->constant;
-      if (!edf_onnx__has(e->batch, letter))
-        pads[rank + d] = room - p->constant - e->size[letter - 'a'];
+      pads[rank + d] = size < 0 ? 0 : room - p->constant - size;
       padded |= pads[d] | pads[rank + d];
       out[d] = letter;
     } else {
@@ -1341,9 +1339,9 @@ static int edf_onnx__write_equation(edf_onnx__file *o, edf_onnx__equation *e) {
     while (k && *to && !edf_onnx__has(has, *to)) to++;     /* Add repeats along the front     */
     for (const char *c = to; *c; c++) {
       edf_onnx__tensor ones = { 0, { *c } };
+      int size = e->size[*c - 'a'];
       if (edf_onnx__has(has, *c)) continue;
-      ones.v = edf_onnx__run(o, "1 [%d] Expand/2", edf_onnx__has(e->batch, *c) ? 1
-                                                  : e->size[*c - 'a']);
+      ones.v = edf_onnx__run(o, "1 [%d] Expand/2", size < 0 ? 1 : size);
       t[n++] = ones;
     }
     int v = edf_onnx__product(o, t, n, to);
@@ -1377,12 +1375,9 @@ static int edf_onnx__rows(edf_onnx__file *o, const char *op) {
 }
 /* Returns its operand in another shape. */
 static int edf_onnx__reshape(edf_onnx__file *o) {
-  int dim[EDF_MAX_RANK], unknown = 0;
-  for (int d = 0; d < o->y->rank; d++) {
-    dim[d] = o->y->batched >> d & 1 ? -1 : o->y->dim[d];
-    unknown += dim[d] < 0;
-  }
-  if (unknown > 1) edf_onnx__refuse(o, "two of its dimensions depend on the batch");
+  int dim[EDF_MAX_RANK];
+  memcpy(dim, o->y->dim, sizeof dim);
+  if (o->y->batched) dim[0] = -1;
   return edf_onnx__run(o, "a [%s] Reshape/2", edf_data__dims(dim, o->y->rank));
 }
 /* Returns its operands, joined. */
@@ -1394,6 +1389,7 @@ static int edf_onnx__concat(edf_onnx__file *o) {
               edf_onnx__of(y->in[k]), axis);
   return edf_onnx__run(o, "Concat/%d axis=%d", y->n_in, axis);
 }
+
 /* Our name of a node, for a Test with its state, and its expression. One with $%d is about
    rows: x, and the length of a row. */
 static const char *const edf_onnx__operators[][2] = {
