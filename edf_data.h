@@ -650,16 +650,14 @@ edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf
   edf_data__check_array("edf_contact_sheet", &a);
   int n = a.rank ? a.dim[0] : 0, gap = 2 + zoom / 3, c = a.rank == 4 ? a.dim[3] : 1;
   if (columns > n) columns = n;
-  int right = (a.rank == 3 || a.rank == 4) && columns > 0 && zoom > 0 && lo < hi;
-  if (!right)
+  if ((a.rank != 3 && a.rank != 4) || columns < 1 || zoom < 1 || !(lo < hi))
     edf_stop("edf_contact_sheet: [%s], %d in a row, enlarged %d times, from %g to %g: expected "
              "[pictures, rows, columns], or with channels, then 1 or more, 1 or more, and a "
              "range", edf_data__dims(a.dim, a.rank), columns, zoom, (double)lo, (double)hi);
   int h = a.dim[1], w = a.dim[2];
   int dim[3] = { (n + columns - 1) / columns * (h * zoom + gap) + gap,
                  columns * (w * zoom + gap) + gap, c };
-  edf_array sheet = edf_new_array(a.rank - 1, dim);
-  if (!sheet.value) edf_stop("edf_contact_sheet: out of memory for %zu pixels", sheet.size);
+  edf_array sheet = edf_data__array_for("edf_contact_sheet", a.rank - 1, dim);
   for (int y = 0; y < dim[0]; y++)
     for (int x = 0; x < dim[1]; x++) {
       int i = y % (h * zoom + gap) - gap, j = x % (w * zoom + gap) - gap;
@@ -1068,17 +1066,12 @@ typedef struct {
   edf_onnx__place place[EDF_MAX_RANK];
 } edf_onnx__ref;
 typedef struct {
-  double number;
-  int first, n;                          /* its factors are so many refs, from the first      */
-} edf_onnx__term;
-typedef struct {
   char kind;                             /* 'm' mean, 's' divided by n - 1, 'x' max, '-' a
                                             copy that is padded with -infinity, else a sum    */
-  int n_ref, n_term;
-  int size[26];                          /* of each letter, -1 for a batch                    */
+  int size[EDF_MAX_INDEX];               /* of each letter, -1 for a batch                    */
   char left[EDF_MAX_INDEX + 1];          /* the letters of the left side                      */
   edf_onnx__ref ref[32];                 /* ref[0] is the left side                           */
-  edf_onnx__term term[32];
+  char *terms;                           /* [[1,2,2]]: a number, the first factor, how many   */
 } edf_onnx__equation;
 typedef struct {
   int v;
@@ -1103,7 +1096,7 @@ static int edf_onnx__same(const char *a, const char *b) {
 static char edf_onnx__alone(const edf_onnx__place *p) {
   return p->by || !*p->at || p->at[1] || p->factor[*p->at - 'a'] != 1 ? 0 : *p->at;
 }
-/* Returns the size of an index of which the model has a table. */
+/* Returns the size of an index, which must not be a batch. */
 static int edf_onnx__size(const edf_onnx__file *o, const edf_onnx__equation *e, char letter) {
   if (e->size[letter - 'a'] < 0)
     edf_onnx__refuse(o, "it needs the size of the batch, which the model does not know");
@@ -1113,6 +1106,7 @@ static int edf_onnx__size(const edf_onnx__file *o, const edf_onnx__equation *e, 
 /* Reads the lists of indices, tensors and terms. Each item ends with a bracket. */
 static void edf_onnx__read_equation(edf_onnx__equation *e, const edf_node *y, char *at) {
   int n = 0;
+  edf_onnx__ref *r = e->ref;
   memset(e, 0, sizeof *e);
   e->kind = at[strlen("{\"kind\":\"")];
   for (at = strchr(at, '[') + 1; *at == '['; at += at[1] == ',' ? 2 : 1) {
@@ -1120,8 +1114,7 @@ static void edf_onnx__read_equation(edf_onnx__equation *e, const edf_node *y, ch
     e->size[n++] = (int)strtol(at + 1, &at, 10);
     at = strchr(at, ']');
   }
-  for (at = strchr(at, '[') + 1; *at == '['; at += at[1] == ',' ? 2 : 1) {
-    edf_onnx__ref *r = &e->ref[e->n_ref++];
+  for (at = strchr(at, '[') + 1; *at == '['; at += at[1] == ',' ? 2 : 1, r++) {
     int operand = (int)strtol(at + 1, &at, 10), d = 0;
     r->x = operand < 0 ? y : y->in[operand];
     for (at += 2; *at == '['; at += at[1] == ',' ? 2 : 1, d++) {
@@ -1140,12 +1133,7 @@ static void edf_onnx__read_equation(edf_onnx__equation *e, const edf_node *y, ch
     }
     at++;
   }
-  for (at = strchr(at, '[') + 1; *at == '['; at += at[1] == ',' ? 2 : 1) {
-    edf_onnx__term *t = &e->term[e->n_term++];
-    t->number = strtod(at + 1, &at);
-    t->first = (int)strtol(at + 1, &at, 10);
-    t->n = (int)strtol(at + 1, &at, 10);
-  }
+  e->terms = strchr(at, '[') + 1;
 }
 
 /* Returns the product of n tensors, summed over the letters that `out` lacks. */
@@ -1217,10 +1205,10 @@ static edf_onnx__tensor edf_onnx__read(edf_onnx__file *o, const edf_onnx__equati
 
 /* ---- Windows. Positions s*i+DI, with i on the left and DI summed, make a Conv, or of one
    tensor a pool. The Conv's tensor is [batch, channels, windows], and its filter [channels of
-   the result, channels, windows]. Returns value 0 if the term is neither. */
+   the result, channels, windows]. Returns value 0 if the n factors from r are neither. */
 static edf_onnx__tensor edf_onnx__windows(edf_onnx__file *o, const edf_onnx__equation *e,
-                                          const edf_onnx__term *term) {
-  const edf_onnx__ref *r = &e->ref[term->first], *f = term->n == 2 ? r + 1 : NULL;
+                                          const edf_onnx__ref *r, int n_factors) {
+  const edf_onnx__ref *f = n_factors == 2 ? r + 1 : NULL;
   if (f && strchr(f->at, '?')) f = r++;
   edf_onnx__tensor no = { 0, "" }, x = no, w = no, to = no, filter = no;
   char windows[EDF_MAX_RANK + 1] = "", sums[EDF_MAX_RANK + 1] = "";
@@ -1267,18 +1255,16 @@ static edf_onnx__tensor edf_onnx__windows(edf_onnx__file *o, const edf_onnx__equ
   return to;
 }
 
-/* ---- Writing. Stores the factors of a term in t, and returns how many there are. A maximum
-   or a mean is one factor. */
-static int edf_onnx__factors(edf_onnx__file *o, const edf_onnx__equation *e,
-                             const edf_onnx__term *term, edf_onnx__tensor *t) {
+/* ---- Writing. Stores a number and the n factors from r in t, and returns how many they have
+   become there. A Conv, a maximum or a mean is one factor. */
+static int edf_onnx__factors(edf_onnx__file *o, const edf_onnx__equation *e, double number,
+                             const edf_onnx__ref *r, int n, edf_onnx__tensor *t) {
   char has[EDF_ONNX__MOST] = "";
-  int axis[EDF_ONNX__MOST], sums = 0, n = 1;
-  double number = term->number, entries = 1;
-  *t = edf_onnx__windows(o, e, term);
-  if (!t->v) {
-    n = term->n;
-    for (int f = 0; f < n; f++) t[f] = edf_onnx__read(o, e, &e->ref[term->first + f]);
-  }
+  int axis[EDF_ONNX__MOST], sums = 0;
+  double entries = 1;
+  *t = edf_onnx__windows(o, e, r, n);
+  if (t->v) n = 1;
+  else for (int f = 0; f < n; f++) t[f] = edf_onnx__read(o, e, r + f);
   if (strchr("msx", e->kind)) {
     for (int f = 0; f < n; f++) edf_onnx__take(has, t[f].at, t[f].at, "");
     t->v = edf_onnx__product(o, t, n, has);
@@ -1303,18 +1289,16 @@ static int edf_onnx__factors(edf_onnx__file *o, const edf_onnx__equation *e,
 }
 
 /* Returns the sum of the terms, put in its place on the left side. An index alone in its
-   position is a dimension of the sum, which i+2 pads, and a constant is an index of size 1.
-   Another position is a factor of zeros and ones. */
+   position is a dimension of the sum, which i+2 pads. Another position is a factor of zeros and
+   ones. */
 static int edf_onnx__write_equation(edf_onnx__file *o, edf_onnx__equation *e) {
   edf_onnx__tensor t[4 * EDF_MAX_RANK];  /* first the factors of positions, which stay        */
   char out[EDF_MAX_RANK + 1] = "", all[EDF_ONNX__MOST] = "";
   int rank = o->y->rank, pads[2 * EDF_MAX_RANK] = { 0 }, padded = 0, places = 0, sum = 0;
   for (int d = 0; d < rank; d++) {
     const edf_onnx__place *p = &e->ref->place[d];
-    int room = o->y->dim[d], is_constant = !p->by && !*p->at;
-    char letter = edf_onnx__alone(p), own = (char)('a' + EDF_MAX_INDEX + d);
-    e->size[own - 'a'] = is_constant ? 1 : room;
-    if (is_constant) letter = own;
+    int room = o->y->dim[d];
+    char letter = edf_onnx__alone(p);
     if (letter && !edf_onnx__has(out, letter)) {
       int size = e->size[letter - 'a'];
       pads[d] = p->constant;
@@ -1322,25 +1306,29 @@ static int edf_onnx__write_equation(edf_onnx__file *o, edf_onnx__equation *e) {
       padded |= pads[d] | pads[rank + d];
       out[d] = letter;
     } else {
-      edf_onnx__tensor *at = &t[places++];
-      *at = edf_onnx__positions(o, e, p);
-      at->v = edf_onnx__run(o, "$%d [%d] [0, 1] Cast/1 to=1 OneHot/3", at->v, room);
-      at->at[strlen(at->at)] = out[d] = own;
+      edf_onnx__tensor *x = &t[places++];
+      *x = edf_onnx__positions(o, e, p);
+      x->v = edf_onnx__run(o, "$%d [-1] Unsqueeze/2 0 %d 1 Range/3 Cast/1 to=7 Equal/2 Cast/1 "
+                           "to=1", x->v, room);
+      x->at[strlen(x->at)] = out[d] = (char)('a' + EDF_MAX_INDEX + d);
     }
   }
-  for (int k = 0; k < e->n_term; k++) {
+  char *at = e->terms;
+  for (int k = 0; *at == '['; at += at[1] == ',' ? 2 : 1, k++) {
     char has[EDF_ONNX__MOST] = "";
-    int minus = k && e->term[k].number < 0;
-    if (minus) e->term[k].number *= -1;
-    int n = places + edf_onnx__factors(o, e, &e->term[k], t + places);
+    double number = strtod(at + 1, &at);
+    int first = (int)strtol(at + 1, &at, 10), n = (int)strtol(at + 1, &at, 10);
+    int minus = k && number < 0;
+    n = edf_onnx__factors(o, e, minus ? -number : number, &e->ref[first], n, t + places);
+    n += places;
     for (int f = 0; f < n; f++) edf_onnx__take(has, t[f].at, t[f].at, "");
     edf_onnx__take(all, has, has, "");
     const char *to = out;
     while (k && *to && !edf_onnx__has(has, *to)) to++;     /* Add repeats along the front     */
     for (const char *c = to; *c; c++) {
       edf_onnx__tensor ones = { 0, { *c } };
-      int size = e->size[*c - 'a'];
       if (edf_onnx__has(has, *c)) continue;
+      int size = e->size[*c - 'a'];
       ones.v = edf_onnx__run(o, "1 [%d] Expand/2", size < 0 ? 1 : size);
       t[n++] = ones;
     }
@@ -1426,8 +1414,9 @@ static int edf_onnx__write_node(edf_onnx__file *o) {
   edf_write_node(&json, o->y, EDF_EQUATION_DATA);
   if (json.n) {
     edf_onnx__read_equation(&e, o->y, json.at);
+    int v = edf_onnx__write_equation(o, &e);
     edf_release(json.at);
-    return edf_onnx__write_equation(o, &e);
+    return v;
   }
   if (!strcmp(name, "Concat")) return edf_onnx__concat(o);
   if (!strcmp(name, "Reshape")) return edf_onnx__reshape(o);
