@@ -1140,7 +1140,12 @@ static void edf_onnx__read_equation(edf_onnx__equation *e, const edf_node *y, ch
 static int edf_onnx__product(edf_onnx__file *o, const edf_onnx__tensor *t, int n,
                              const char *out) {
   size_t m = strlen(out);
+  int order[EDF_ONNX__MOST];
   if (n == 1 && !strcmp(t->at, out)) return t->v;
+  if (n == 1 && edf_onnx__same(t->at, out)) {
+    for (size_t d = 0; d < m; d++) order[d] = (int)(strchr(t->at, out[d]) - t->at);
+    return edf_onnx__run(o, "$%d Transpose/1 perm=[%s]", t->v, edf_data__dims(order, (int)m));
+  }
   if (n == 2 && !strcmp(t->at, out) && !strcmp(t[1].at, out))
     return edf_onnx__run(o, "$%d $%d Mul/2", t->v, t[1].v);
   for (int k = 0; n == 2 && m && k < 2; k++) {     /* a MatMul has the letters MK, KN and MN */
