@@ -236,8 +236,10 @@ static void recurrences(void) {
 }
 
 static void embed(void) {
-  edf_node *W = begin("W[5,3] k[b,4]=5"), *k = edf_find("k");
+  edf_node *W = begin("W[5,3] k[b,4]=5 x[b,4,3]"), *k = edf_find("k");
   agrees(edf_embed(W, k), "z[b,t,j] = W[k[b,t],j]");
+  agrees(edf_text("y[r[b,t],j] = u[b,t,j] | r<5", k, edf_find("x")),
+         "z[k[b,t],j] = x[b,t,j] | k<5");
 }
 
 /* ---- Rows that were merged are split again. A shape without a batch does not get one. */
