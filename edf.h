@@ -3273,13 +3273,13 @@ static void edf__outside(const edf_route *r, int d, int assign, edf_real *out,
 /* ---- Threads. A loop whose steps write entries of their own is cut into slices, and each
    thread runs one. */
 #ifdef _OPENMP
-/* Returns the loop that can be cut most evenly, or -1 below 1e5 multiply-adds. */
+/* Returns the loop that can be cut most evenly, or -1 below 2e4 multiply-adds. */
 static int edf__loop_to_cut(const edf_route *r, int threads) {
   const edf_loop *l = r->nest.loop;
   double macs = 1, best = 0.75;          /* the largest part of the work in one slice         */
   int cut = -1;
   for (int d = 0; d < r->nest.n; d++) macs *= (double)l[d].n;
-  for (int d = 0; d < r->nest.n && macs > 1e5; d++) {
+  for (int d = 0; d < r->nest.n && macs > 2e4; d++) {
     double part = (double)((l[d].n + threads - 1) / threads) / (double)l[d].n;
     int apart = l[d].s[EDF_OUT] != 0;    /* 1 if no two slices write the same entry           */
     for (int i = 0; i < r->nest.n; i++)

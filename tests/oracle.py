@@ -45,8 +45,9 @@ def same(old, new, tolerance):
         return old[:5] == new[:5]
     a, b = ([float(w) for w in line.split()] for line in (old, new))
     most = tolerance * max([1] + [abs(x) for x in a if abs(x) < 1e30])
-    return len(a) == len(b) and all(p == q or abs(p - q) <= most or (p != p and q != q)
-                                    for p, q in zip(a, b))
+    return len(a) == len(b) and all(
+        p == q or abs(p - q) <= max(most, tolerance * abs(p)) or (p != p and q != q)
+        for p, q in zip(a, b))
 
 
 def main():
