@@ -3467,14 +3467,13 @@ static inline edf_real edf__fast_root(edf_real x) {
 #if EDF_REAL_IS_DOUBLE
   return sqrt(x);
 #else
-  int32_t bits;
-  float r;
-  memcpy(&bits, &x, sizeof bits);
-  bits = 0x5f375a86 - (bits >> 1);
-  memcpy(&r, &bits, sizeof r);
+  int32_t bits = edf__bits_of(x), size = bits & 0x7fffffff;
+  int32_t is_finite = (size - 0x7f800000) >> 31;
+  float r = edf__float_of(0x5f375a86 - (bits >> 1));
   for (int k = 0; k < 3; k++) r *= 1.5f - 0.5f * x * r * r;
   float s = x * r;
-  return x <= FLT_MAX ? s + 0.5f * r * (x - s * s) : x;
+  s += 0.5f * r * (x - s * s);
+  return edf__float_of((edf__bits_of(s) & is_finite) | (bits & ~is_finite));
 #endif
 }
 
@@ -3625,6 +3624,7 @@ static void edf__gelu_forward(edf_node *y) {
 }
 static void edf__gelu_backward(edf_node *y) {
   edf_node *x = y->in[0];
+  if (!x->grad) return;                  /* else gcc makes no vectors                         */
   for (size_t i = 0; i < y->size; i++) {
     edf_real v = x->value[i], u = v * (edf__gelu_c + edf__gelu_d * v * v);
     edf_real s = 1 / (1 + edf__exp(-u)), du = edf__gelu_c + 3 * edf__gelu_d * v * v;
