@@ -3084,8 +3084,11 @@ static void edf__pack(edf_real *to, ptrdiff_t width, const edf_real *b, const pt
   const size_t line = EDF__LANES * sizeof *to;
   edf_real square[2][EDF__LANES * EDF__LANES], *x, *y;
   if (n == width && edf__run_of(column, n, 1) == n) {
-    for (ptrdiff_t t = 0; t < k; t++, to += n)
-      memcpy(to, b + row[t] + *column, (size_t)n * sizeof *to);
+    for (ptrdiff_t t = 0; t < k; t++, to += n) {
+      const edf_real *from = b + row[t] + *column;
+      if (n == EDF__STRIP) memcpy(to, from, EDF__STRIP * sizeof *to);        /* no call       */
+      else memcpy(to, from, (size_t)n * sizeof *to);
+    }
     return;
   }
   for (ptrdiff_t t = 0, lines; t < k; t += lines, to += lines * width) {
