@@ -126,7 +126,6 @@ struct twin {
   array own;                             /* what a kernel's forward keeps for its backward    */
 };
 static std::unordered_map<edf_node *, twin> twins;
-static int something_was_pushed;
 
 static void note_written(edf_node *x, int which);
 static void drop_recordings(void);
@@ -139,16 +138,9 @@ static real *host_of(const edf_node *x, int which) {
 
 static void *allocate(size_t bytes) {
   void *p = NULL;
-  size_t left = 0, total = 0;
   if (gpu.recording) fail("a step that is being recorded asks for memory: EDF_GRAPHS=0");
-  cudaError_t error = cudaMallocAsync(&p, bytes, gpu.stream);
-  if (error != cudaErrorMemoryAllocation) {
-    CU(error);
-    return p;
-  }
-  CU(cudaMemGetInfo(&left, &total));
-  fail("the GPU's memory is full: %.3g GB are needed, and %.3g of %.3g GB are free",
-       1e-9 * (double)bytes, 1e-9 * (double)left, 1e-9 * (double)total);
+  CU(cudaMallocAsync(&p, bytes, gpu.stream));
+  return p;
 }
 
 static void release(array *a) {
@@ -307,11 +299,27 @@ __device__ static int find_term(const nest &k, size_t o, size_t i, ptrdiff_t at[
   return 1;
 }
 
+/* Adds to an entry, or writes it. */
+__device__ static void put(real *to, real v, int assign) { *to = v + (assign ? 0 : *to); }
+
+/* Adds up the numbers v of all threads with the same threadIdx.x % wide. Each gets the sum.
+   sums[] is shared memory, with an entry for each thread. */
+template <class T> __device__ T block_sum(T *sums, T v, unsigned wide) {
+  __syncthreads();                       /* Now all have read the sum before.                 */
+  sums[threadIdx.x] = v;
+  for (unsigned half = blockDim.x / 2; half >= wide; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+  }
+  __syncthreads();
+  return sums[threadIdx.x % wide];
+}
+
 /* If b is NULL, there is no such factor. In the gradient of a maximum the offset in b is the
    number of an entry in its window. The term counts only if that entry is the winner. */
 __global__ static void __launch_bounds__(MOST_THREADS)
 sum_kernel(real *out, const real *a, const real *b, const int *winner, nest k) {
-  __shared__ real sums[MOST_THREADS];
+  __shared__ real shared[MOST_THREADS];
   unsigned column = threadIdx.x % k.wide, row = threadIdx.x / k.wide;
   unsigned rows = blockDim.x / k.wide;
   size_t o = (size_t)blockIdx.x * k.wide + column;
@@ -325,16 +333,9 @@ sum_kernel(real *out, const real *a, const real *b, const int *winner, nest k) {
     real x = a[at[EDF_A]];
     sum += b ? x * b[at[EDF_B]] : x;
   }
-  if (rows > 1) {
-    sums[threadIdx.x] = sum;
-    for (unsigned half = rows / 2; half > 0; half /= 2) {
-      __syncthreads();
-      if (row < half) sums[threadIdx.x] += sums[threadIdx.x + half * k.wide];
-    }
-    sum = sums[threadIdx.x];
-  }
+  if (rows > 1) sum = block_sum(shared, sum, k.wide);
   if (o >= k.outs || row > 0) return;
-  out[base[EDF_OUT]] = k.t.alpha * sum + (k.assign ? 0 : out[base[EDF_OUT]]);
+  put(&out[base[EDF_OUT]], k.t.alpha * sum, k.assign);
 }
 
 /* Turns the loops l[i] and l[d] into a position, in place of i, and a summed loop d. */
@@ -651,8 +652,7 @@ __global__ void map_back_kernel(real *dx, int second, const real *x, const real 
   for (EACH(i, n)) {
     real v = entry_of(x, nx, n, i), u = entry_of(w, nw, n, i);
     real slope = F::d(second, v, u, y[i], p, q);
-    real d = slope == 0 ? 0 : dy[i] * slope;
-    dx[i] = d + (assign ? 0 : dx[i]);
+    put(&dx[i], slope == 0 ? 0 : dy[i] * slope, assign);
   }
 }
 
@@ -749,20 +749,18 @@ static const kernel extent_here("Extent", count);
 static const kernel index_here("Index", count);
 
 /* ---- Sum and Mean are sums, and their gradient is a broadcast. Concat is a copy of each. */
-static void total(edf_node *y, int backward, real alpha) {
+static void total(edf_node *y, int backward) {
   edf_node *x = y->in[0];
   int assign = 1;
   if (backward && !x->grad) return;
   const real *from = backward ? dy_of(y) : value_of(x);
   real *to = backward ? grad_of(x, &assign) : result_of(y);
   edf_nest t = two_loops((ptrdiff_t)x->size, backward, !backward, 1, 0, 0);
-  t.alpha = alpha;
+  if (!strcmp(y->about->name, "Mean")) t.alpha = 1 / (real)x->size;
   sums(t, assign, to, from, NULL, NULL);
 }
-static const kernel sum_here("Sum", [](edf_node *y, int backward) { total(y, backward, 1); });
-static const kernel mean_here("Mean", [](edf_node *y, int backward) {
-  total(y, backward, 1 / (real)y->in[0]->size);
-});
+static const kernel sum_here("Sum", total);
+static const kernel mean_here("Mean", total);
 
 static int row_dims(const edf_node *y) { return y->written ? y->written->row_dims : 1; }
 static size_t columns_of(const edf_node *y) {
@@ -886,10 +884,8 @@ __global__ void row_back_kernel(real *dx, const real *y, const real *dy, const r
     }
     u = warp_sum(u);
     v = warp_sum(v);
-    for (EACH_LANE(k, K)) {
-      real d = F::dx(y_row[k], dy_row[k], u, v, keep[b], p);
-      dx[b * K + k] = d + (assign ? 0 : dx[b * K + k]);
-    }
+    for (EACH_LANE(k, K))
+      put(&dx[b * K + k], F::dx(y_row[k], dy_row[k], u, v, keep[b], p), assign);
   }
 }
 
@@ -955,12 +951,12 @@ __global__ static void loss_back_kernel(real *dx, const real *P, const real *lab
       size_t i = b * K + k;
       int is_label = (real)k == label[b];
       real of_probability = is_label ? -dl[b] / P[i] : 0;
-      real d = logs ? dl[b] * (exp(P[i]) - (real)is_label) : of_probability;
-      dx[i] = d + (assign ? 0 : dx[i]);
+      put(&dx[i], logs ? dl[b] * (exp(P[i]) - (real)is_label) : of_probability, assign);
     }
 }
 
-static void loss_of(edf_node *l, int backward, int logs) {
+static void loss_of(edf_node *l, int backward) {
+  int logs = !strcmp(l->about->name, "SoftmaxLogLoss");
   edf_node *x = l->in[0];
   size_t rows = l->size, K = x->size / rows;
   real *P = logs ? (real *)own(l, (x->size + rows) * sizeof(real)) : value_of(x);
@@ -974,12 +970,8 @@ static void loss_of(edf_node *l, int backward, int logs) {
   real *dx = grad_of(x, &assign);
   RUN_ROWS(loss_back_kernel, rows, dx, P, label, dl, logs, assign);
 }
-static const kernel log_loss_here("LogLoss", [](edf_node *l, int backward) {
-  loss_of(l, backward, 0);
-});
-static const kernel softmax_log_loss_here("SoftmaxLogLoss", [](edf_node *l, int backward) {
-  loss_of(l, backward, 1);
-});
+static const kernel log_loss_here("LogLoss", loss_of);
+static const kernel softmax_log_loss_here("SoftmaxLogLoss", loss_of);
 
 /* ---- ArgMax: the place of the first greatest of order times x. */
 __global__ static void argmax_kernel(real *y, const real *x, real order, size_t rows,
@@ -1044,7 +1036,7 @@ __global__ static void gather_kernel(real *y, const real *x, const long long *to
   for (EACH(i, n)) {
     long long at = to[i / length];
     real v = at >= 0 ? x[(size_t)at + i % length] : at == NO_CLASS ? (real)NAN : 0;
-    y[i] = v + (assign ? 0 : y[i]);
+    put(&y[i], v, assign);
   }
 }
 
@@ -1077,47 +1069,28 @@ struct tensor {
   expression at[EDF_MAX_RANK];
 };
 
-/* Reads a number, and the character after it. */
-static int next_number(const char **at) {
-  char *end;
-  int number = (int)strtol(*at, &end, 10);
-  *at = end + 1;
-  return number;
-}
-static expression next_expression(const char **at) {
-  expression e;
-  memset((void *)&e, 0, sizeof e);
-  ++*at;
-  e.constant = next_number(at);
-  while ((*at)[-1] == ',') {
-    int index = next_number(at), factor = next_number(at);
-    if (index < 0) e.by = factor;
-    else e.factor[index] = factor;
-  }
-  return e;
-}
-
 /* Returns the tensors. The first is the left side. With EDF_NO_DEBUG there are none. */
 static std::vector<tensor> tensors_of(const edf_node *y) {
   static const char *const key = "\"ref\":[";
   edf_page page = { NULL, 0 };
   std::vector<tensor> all;
   edf_write_node(&page, y, EDF_EQUATION_DATA);
-  const char *at = page.n ? strstr(page.at, key) : NULL;
+  char *at = page.n ? strstr(page.at, key) : NULL;
+  int depth = at != NULL, n = 0, index = 0;          /* n numbers of the list are read.       */
   if (at) at += strlen(key);
-  while (at && *at == '[') {
-    tensor t;
-    memset((void *)&t, 0, sizeof t);
-    ++at;
-    t.operand = next_number(&at);
-    ++at;
-    while (*at == '[') {
-      t.at[t.rank++] = next_expression(&at);
-      at += *at == ',';
-    }
-    at += strlen("]]");
-    at += *at == ',';
-    all.push_back(t);
+  while (depth) {
+    if (*at == '[' && ++depth == 2) all.push_back(tensor());
+    if (*at == '[') n = 0;
+    if (*at == ']' && depth-- == 4) all.back().rank++;
+    if (strchr("[],", *at++)) continue;
+    int number = (int)strtol(at - 1, &at, 10);
+    tensor &t = all.back();
+    expression &e = t.at[t.rank];
+    if (depth == 2) t.operand = number;
+    else if (n == 0) e.constant = number;
+    else if (n % 2) index = number;
+    else (index < 0 ? e.by : e.factor[index]) = number;
+    n++;
   }
   edf_release(page.at);
   return all;
@@ -1294,16 +1267,12 @@ static int rule_of(const edf_rule *rule, const real *a, long made, real *c) {
 enum { NORM_BLOCKS = 64 };
 
 __global__ static void norm_kernel(double *partial, steps t) {
-  __shared__ double sums[THREADS];
+  __shared__ double shared[THREADS];
   const step &e = t.of[blockIdx.y];
   double sum = 0;
   for (EACH(i, e.n)) sum += (double)e.g[i] * (double)e.g[i];
-  sums[threadIdx.x] = sum;
-  for (unsigned half = THREADS / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
-  }
-  if (threadIdx.x == 0) partial[blockIdx.y * gridDim.x + blockIdx.x] = sums[0];
+  sum = block_sum(shared, sum, 1);
+  if (threadIdx.x == 0) partial[blockIdx.y * gridDim.x + blockIdx.x] = sum;
 }
 
 static double squares_of(edf_node **p, int n) {
@@ -1390,12 +1359,6 @@ static u64 key_of_pass(void) {
   return key;
 }
 
-static recording *recording_of(u64 key) {
-  enum { MOST = 16 };
-  if (recordings.size() >= MOST && !recordings.count(key)) drop_recordings();
-  return &recordings[key];
-}
-
 /* Runs the nodes once more, and their launches go into a graph. */
 static void record(recording *r, void (*nodes)(void)) {
   cudaGraph_t graph = NULL;
@@ -1429,35 +1392,16 @@ static void send_inputs(void) {
   if (edf.direction > 0 && scratches[DRAWS].at && old) send_draws();
 }
 
-/* While a pass is recorded nothing can be sent. */
-static void send_pushed(void) {
-  if (!something_was_pushed) return;
-  for (auto &t : twins)
-    for (int k = 0; k < ARRAYS; k++) {
-      int is_data = k == EDF_VALUE && t.first->kind == EDF_INPUT;
-      const array &a = t.second.of[k];
-      if (a.at && !a.gpu_is_right && !is_data && host_of(t.first, k)) to_read(t.first, k);
-    }
-  something_was_pushed = 0;
-}
-
 static int pass(void (*nodes)(void), int whole) {
   current = NULL;
   flush_updates();
   send_inputs();
-  if (!gpu.graphs || !whole) {
-    nodes();
-    return 0;
-  }
-  send_pushed();
-  recording *r = current = recording_of(key_of_pass());
-  int recorded_before = r->exec != NULL;
+  recording *r = current = gpu.graphs && whole ? &recordings[key_of_pass()] : NULL;
+  int recorded_before = r && r->exec;
   if (recorded_before) replay(r);
-  else if (r->seen && !r->needs_host) record(r, nodes);
-  else {
-    nodes();
-    r->seen = 1;                         /* Not after an error in a node.                     */
-  }
+  else if (r && r->seen && !r->needs_host) record(r, nodes);
+  else nodes();
+  if (r) r->seen = 1;                    /* Not after an error in a node.                     */
   current = NULL;
   return recorded_before;
 }
@@ -1491,13 +1435,15 @@ static void pull(edf_node *x, edf_which which) {
   fetch(host_of(x, which), a->at, x->size * sizeof(real));
   a->host_is_old = 0;
 }
+/* The array is sent at once, since nothing can be sent while a pass is recorded. */
 static void push(edf_node *x, edf_which which) {
   array *a = &twins[x].of[which];
+  int is_data = which == EDF_VALUE && x->kind == EDF_INPUT;      /* A pass sends it.          */
   flush_updates();
   if (current) current->needs_host = 1;
   a->host_is_old = 0;
   a->gpu_is_right = 0;
-  something_was_pushed = 1;
+  if (a->at && !is_data) to_read(x, which);
 }
 
 static void forget(edf_node *x) {

@@ -112,24 +112,6 @@ static void mlp(void) {
   say_all();
 }
 
-/* ---- The same, without anything else: what runs when every call fails in turn. */
-static void tiny(void) {
-  static real x[3 * 2], y[3];
-  Input *in = edf_input("x[b,2]"), *label = edf_input("y[b]");
-  AffineParams a = edf_affine_params(2, 2);
-  CompNode *loss = SoftmaxLogLoss(Dropout(Affine(a, in), 0.25), label);
-  for (int i = 0; i < 5; i++) {
-    edf_feed(in, numbers(x, 6), 3);
-    edf_feed(label, classes(y, 3, 2), 3);
-    Forward();
-    Backward(loss);
-    if (i == 3) say_number(edf_clip(0.2));
-    SGD((real)0.5);
-  }
-  say(loss);
-  say_parameters();
-}
-
 /* ---- A convolution with padding and stride, max pooling with windows that overlap, the two
    nodes that differ in evaluation, clipping. Its own threshold gets no gradient: BatchNorm
    takes the mean away, so that would be rounding alone. */
@@ -486,10 +468,10 @@ typedef struct { const char *name; void (*run)(void); int kind; } model;
 enum { SMALL, LARGE, ASKED };
 static const model models[] = {
   { "mlp", mlp, SMALL }, { "conv", conv, SMALL }, { "attention", attention, SMALL },
-  { "nodes", nodes, SMALL }, { "custom", custom, SMALL }, { "graphs", graphs, SMALL },
-  { "pushed", pushed, SMALL }, { "rates", rates, SMALL }, { "rebuilt", rebuilt, SMALL },
-  { "nan", nan_through, SMALL }, { "stale", stale, SMALL }, { "again", again, SMALL },
-  { "gemm_conv", gemm_conv, LARGE }, { "tiny", tiny, ASKED }, { "no_class", no_class, ASKED }
+  { "nodes", nodes, SMALL }, { "custom", custom, SMALL },
+  { "graphs", graphs, SMALL }, { "pushed", pushed, SMALL }, { "rates", rates, SMALL },
+  { "rebuilt", rebuilt, SMALL }, { "nan", nan_through, SMALL }, { "stale", stale, SMALL },
+  { "again", again, SMALL }, { "gemm_conv", gemm_conv, LARGE }, { "no_class", no_class, ASKED }
 };
 
 static int is_wanted(const model *m, int n, char **names) {

@@ -182,12 +182,6 @@ typedef struct CUmemPool_st *cudaMemPool_t;
 enum cudaMemPoolAttr { cudaMemPoolAttrReleaseThreshold = 4 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
 
-CUDASHIM_API cudaError_t cudaMemGetInfo(size_t *unused, size_t *total) {
-  CUDASHIM_ENTER(ANYTIME);
-  *total = cudashim::state().memory;
-  *unused = *total - cudashim::memory().used;
-  return cudaSuccess;
-}
 CUDASHIM_API cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int) {
   CUDASHIM_ENTER(ANYTIME);
   *pool = NULL;
