@@ -926,6 +926,60 @@ ROW(LogSoftmax,    0, 1, x, exp(x - u),                x - u - log(v),
 ROW(NormalizeOver, 1, 0, x / n, (x - u) * (x - u) / n, (x - u) / sqrt(v + p),
                          dy / n, y * dy / n,           (dy - u - y * v) / sqrt(was + p))
 
+/* ---- BatchNorm normalises columns. A block has 8 columns. Forward has no y, and u and v are
+   the mean and the variance of a column. In training they are the batch's, and the running ones
+   move towards them. In backward they are the means of y.grad and of y y.grad (that of y is 0),
+   or 0 after a forward outside of training. `keep` has 1 or 0 for that, then the factors. */
+enum { COLUMNS = 8 };
+
+__global__ static void __launch_bounds__(MOST_THREADS)
+batch_norm_kernel(real *out, const real *x, const real *y, real *mean, real *variance,
+                  real *keep, real eps, int trains, int assign, size_t n, unsigned C) {
+  __shared__ real shared[MOST_THREADS];
+  unsigned c = blockIdx.x * COLUMNS + threadIdx.x % COLUMNS;
+  size_t first = (size_t)(threadIdx.x / COLUMNS) * C + c;
+  size_t step = (size_t)(blockDim.x / COLUMNS) * C;
+  real rows = (real)(n / C), rate = (real)0.1, u = 0, v = 0;
+  if (y) trains = keep[0] != 0;
+  if (trains) {
+    for (size_t i = first; i < n; i += step) u += x[i];
+    u = block_sum(shared, u, COLUMNS) / rows;
+    for (size_t i = first; i < n; i += step) v += (x[i] - u) * (y ? y[i] : x[i] - u);
+    v = block_sum(shared, v, COLUMNS) / rows;
+  } else if (!y && c < C) {
+    u = mean[c];
+    v = variance[c];
+  }
+  if (c >= C) return;
+  real factor = y ? keep[1 + c] : 1 / sqrt(v + eps);
+  for (size_t i = first; i < n; i += step)
+    put(&out[i], factor * (x[i] - u - (y ? y[i] * v : 0)), assign);
+  if (y || first >= C) return;
+  if (c == 0) keep[0] = (real)trains;
+  keep[1 + c] = factor;
+  if (!trains) return;
+  mean[c] += rate * (u - mean[c]);
+  variance[c] += rate * (rows / (rows - 1) * v - variance[c]);
+}
+
+static void batch_norm(edf_node *y, int backward) {
+  edf_node *x = y->in[0], *mean = y->in[1], *variance = y->in[2];
+  unsigned C = (unsigned)mean->size;
+  size_t rows = y->size / C;
+  int trains = edf.training && !backward, assign = 1;
+  real *keep = (real *)own(y, (1 + (size_t)C) * sizeof(real));
+  if (backward && !x->grad) return;
+  if (trains && rows < 2) fail("one row has no variance: training needs 2 rows or more");
+  real *m = trains ? to_write(mean, EDF_VALUE, 0) : value_of(mean);
+  real *v = trains ? to_write(variance, EDF_VALUE, 0) : value_of(variance);
+  const real *from = backward ? dy_of(y) : value_of(x), *value = backward ? value_of(y) : NULL;
+  real *to = backward ? grad_of(x, &assign) : result_of(y);
+  unsigned threads = rows < MOST_THREADS / COLUMNS ? THREADS : MOST_THREADS;
+  GRID(batch_norm_kernel, (C + COLUMNS - 1) / COLUMNS, threads, to, from, value, m, v, keep,
+       number_of(y, 0, 1), trains, assign, y->size, C);
+}
+static const kernel batch_norm_here("BatchNorm", batch_norm);
+
 /* ---- LogLoss, and SoftmaxLogLoss, which keeps the logarithms of P. edf.h checks the labels of
    an Input. A computed label that is no class gives NaN. Returns the class, or -1. */
 __device__ static long long class_of(real number, size_t K) {

@@ -146,6 +146,28 @@ static void conv(void) {
   say_parameters();
 }
 
+/* ---- BatchNorm of columns for three blocks, with many rows and few. The batch and the mode
+   change between steps, and the mode also between Forward and Backward. */
+static void batch_norm(void) {
+  static real x[200 * 2 * 20];
+  Input *in = edf_want_grad(edf_input("x[b,2,20]"));
+  BatchNormParams norm = edf_batch_norm_params(20);
+  CompNode *loss = Mean(Square(Sub(Sigmoid(BatchNorm(norm, in)), in)));
+  for (int i = 0; i < 24; i++) {
+    int rows = i % 8 < 6 ? 200 : 2;
+    edf_feed(in, numbers(x, (size_t)rows * 40), rows);
+    edf.training = i % 3 > 0;
+    Forward();
+    edf.training = i % 2;
+    Backward(loss);
+    edf.training = 1;
+    SGD((real)0.5);
+    say(loss);
+    say_grad(in);
+  }
+  say_parameters();
+}
+
 /* ---- A transformer's layer */
 static void attention(void) {
   static real k[2 * 5], y[2 * 5];
@@ -468,7 +490,7 @@ typedef struct { const char *name; void (*run)(void); int kind; } model;
 enum { SMALL, LARGE, ASKED };
 static const model models[] = {
   { "mlp", mlp, SMALL }, { "conv", conv, SMALL }, { "attention", attention, SMALL },
-  { "nodes", nodes, SMALL }, { "custom", custom, SMALL },
+  { "batch_norm", batch_norm, SMALL }, { "nodes", nodes, SMALL }, { "custom", custom, SMALL },
   { "graphs", graphs, SMALL }, { "pushed", pushed, SMALL }, { "rates", rates, SMALL },
   { "rebuilt", rebuilt, SMALL }, { "nan", nan_through, SMALL }, { "stale", stale, SMALL },
   { "again", again, SMALL }, { "gemm_conv", gemm_conv, LARGE }, { "no_class", no_class, ASKED }
