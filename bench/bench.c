@@ -697,9 +697,9 @@ static void product_step(void *self, const real *x, const real *y) {
 
 static product product_of(const shape *s) {
   edf_nest nest = { 0 };
-  edf_loop i = { s->m, { s->n, s->ta ? 1 : s->k, 0 } };
-  edf_loop j = { s->n, { 1, 0, s->tb ? s->k : 1 } };
-  edf_loop k = { s->k, { 0, s->ta ? s->m : 1, s->tb ? 1 : s->n } };
+  edf_loop i = { s->m, { s->n, s->ta ? 1 : s->k, 0 }, NULL };
+  edf_loop j = { s->n, { 1, 0, s->tb ? s->k : 1 }, NULL };
+  edf_loop k = { s->k, { 0, s->ta ? s->m : 1, s->tb ? 1 : s->n }, NULL };
   nest.n = 3;
   nest.loop[0] = i; nest.loop[1] = j; nest.loop[2] = k;
   nest.alpha = 1;
@@ -1004,22 +1004,31 @@ static void profile_mlp_a(void) { profile_model(&mlp_a); }
 static void profile_mlp_b(void) { profile_model(&mlp_b); }
 
 /* ---- step: prints the loss after the first steps, so that a script can compare two programs.
-   Then each line of input starts a turn, and the time of a step is printed. The line gives the
-   length of the turn in seconds. A fifth of that time runs before it. An empty line starts a
-   turn of 10 ms, after one step. */
+   Then each line of input starts a turn. The line gives the length of the turn in seconds, and
+   an empty line means 10 ms. A turn begins with untimed steps for a fifth of its length. The
+   program prints the time of a timed step. */
 static double (*step_clock)(void) = thread_time;
+
+/* Takes steps for some microseconds. Returns the time of a step. */
+static double us_of_step(contestant *c, int batch, double us) {
+  double start = step_clock(), time;
+  int steps = 0;
+  do {
+    run_steps(c, 1, batch);
+    steps++;
+    time = step_clock() - start;
+  } while (time < us);
+  return time / steps;
+}
+
 static void time_steps(contestant *c, int batch, const edf_node *loss) {
   char line[32];
   run_steps(c, 3, batch);
   printf("%.9g\n", (double)loss->value[0]);
-  int usual = steps_per_turn(c, batch, step_clock);
   while (fflush(stdout) == 0 && fgets(line, sizeof line, stdin)) {
-    double length = atof(line);
-    int steps = length > 0 ? 1 + (int)(usual * length / 10e-3) : usual;
-    run_steps(c, length > 0 ? 1 + steps / 5 : 1, batch);
-    double start = step_clock();
-    run_steps(c, steps, batch);
-    printf("%.2f\n", (step_clock() - start) / steps);
+    double us = *line == '\n' ? 10e3 : 1e6 * atof(line);
+    us_of_step(c, batch, us / 5);
+    printf("%.2f\n", us_of_step(c, batch, us));
   }
 }
 

@@ -1,26 +1,27 @@
-"""jax_bench.py - the training steps of bench.c in JAX on the CPU, for peers.py.
+"""jax_bench.py - the training steps of bench.c in JAX on the CPU: for peers.py.
 
     OMP_NUM_THREADS=1 python3 bench/jax_bench.py MODEL
 
 The models, batch sizes, losses, optimisers and data are those of torch_bench.py --cpu. A step
-is one jitted function, and its parameters are donated. Plain JAX has more than one way to write
-some parts. Each part is written in the way that was fastest on a CPU:
-    embedding    a product with one-hot rows, because XLA's scatter is slow
-    maximum      the maximum of a reshaped array, because reduce_window has a slow gradient
-    LSTM         one product for the inputs of all times, and lax.scan for the recurrence
+is one jitted function, and its parameters are donated. Every part is written in the fastest of
+the ways that were tried on a CPU:
+    maximum      It reshapes and takes the maximum. The gradient of reduce_window is slower.
+    LSTM         One product gives the inputs of all times. The rest is a lax.scan that is not
+                 unrolled.
+    GPT          Rows are [batch * times, width]. The weight gradients are then faster products.
 
 The program first prints the number of parameters. Then each line of input gives the length of a
-turn in seconds, and the program prints the microseconds of a step. Before a turn it runs steps
-for a fifth of that time. If OMP_NUM_THREADS is 1, XLA uses one thread, and time is the
-CPU time of the process. Otherwise time is the wall clock."""
+turn in seconds. A turn begins with untimed steps for a fifth of its length. The program prints
+the microseconds of a timed step. If OMP_NUM_THREADS is 1, JAX uses one thread, and time is the
+CPU time of the process. Otherwise JAX uses all cores, and time is the wall clock."""
 import os
 import sys
 import time
 
 ONE_THREAD = os.environ.get("OMP_NUM_THREADS") == "1"
-if ONE_THREAD:                                   # XLA reads its flags when it is imported
-    os.environ["XLA_FLAGS"] = (os.environ.get("XLA_FLAGS", "")
-                               + " --xla_cpu_multi_thread_eigen=false")
+if ONE_THREAD:                                   # JAX reads both when it is imported
+    os.environ["NPROC"] = "1"                    # the number of XLA's threads
+    os.environ["JAX_CPU_ENABLE_ASYNC_DISPATCH"] = "false"
 
 import jax
 import jax.numpy as jnp
@@ -45,10 +46,6 @@ def linear(n_in, n_out, bias=True):
 
 def affine(p, x):
     return x @ p["w"] + p["b"]
-
-
-def embed(table, x):
-    return jax.nn.one_hot(x, LETTERS) @ table
 
 
 def norm_params():
@@ -111,7 +108,7 @@ def lstm_params():
 
 
 def lstm(p, x):
-    inputs = affine(p["input"], embed(p["letters"], x.T))       # [times, batch, 4 hidden]
+    inputs = affine(p["input"], p["letters"][x.T])        # [times, batch, 4 hidden]
 
     def cell(state, s):
         h, c = state
@@ -137,17 +134,16 @@ def gpt_params():
 
 
 def attention(p, x):
-    batch, times, n = x.shape
-    qkv = (x @ p["qkv"]["w"]).reshape(batch, times, 3, HEADS, n // HEADS)
+    qkv = (x @ p["qkv"]["w"]).reshape(-1, TIMES, 3, HEADS, WIDE // HEADS)
     q, k, v = qkv.transpose(2, 0, 3, 1, 4)
-    scores = (q * (n // HEADS) ** -0.5) @ k.swapaxes(2, 3)
-    mask = jnp.tril(jnp.ones((times, times), bool))
-    weights = jax.nn.softmax(jnp.where(mask, scores, -jnp.inf))
-    return (weights @ v).swapaxes(1, 2).reshape(batch, times, n) @ p["merge"]["w"]
+    scores = (q * (WIDE // HEADS) ** -0.5) @ k.swapaxes(2, 3)
+    mask = jnp.tril(jnp.ones((TIMES, TIMES), bool))
+    seen = jax.nn.softmax(jnp.where(mask, scores, -jnp.inf)) @ v
+    return seen.swapaxes(1, 2).reshape(-1, WIDE) @ p["merge"]["w"]
 
 
 def gpt(p, x):
-    h = embed(p["letters"], x) + p["places"]
+    h = (p["letters"][x] + p["places"]).reshape(-1, WIDE)
     for layer in p["layers"]:
         h = h + attention(layer, layer_norm(layer["norm1"], h))
         up = jax.nn.gelu(affine(layer["up"], layer_norm(layer["norm2"], h)))
@@ -156,7 +152,8 @@ def gpt(p, x):
 
 
 def cross_entropy(scores, y):
-    return -(jax.nn.one_hot(y, scores.shape[-1]) * jax.nn.log_softmax(scores)).sum(-1).mean()
+    scores = jax.nn.log_softmax(scores.reshape(-1, scores.shape[-1]))
+    return -jnp.take_along_axis(scores, y.reshape(-1, 1), 1).mean()
 
 
 # ---- Optimisers: (parameters, gradients, state) -> (parameters, state)
@@ -238,25 +235,26 @@ class Trainer:
             return *update(params, grads, state), loss
         self.step = jax.jit(step, donate_argnums=(0, 1))
 
-    def microseconds(self, steps):
-        """Runs steps, waits for the last one, and returns the time of a step."""
-        start = clock()
-        for i in range(steps):
+    def microseconds(self, seconds):
+        """Takes steps for some seconds. Returns the time of a step."""
+        n, start = 0, clock()
+        while clock() - start < seconds:
             self.params, self.state, loss = self.step(self.params, self.state,
-                                                      *self.data[i % ROTATE])
-        if not np.isfinite(float(loss)):
+                                                      *self.data[n % ROTATE])
+            n += 1
+        jax.block_until_ready((self.params, self.state, loss))
+        us = 1e6 * (clock() - start) / n
+        self.loss = float(loss)
+        if not np.isfinite(self.loss):
             raise ArithmeticError("the loss is not a number")
-        jax.block_until_ready(self.params)
-        return 1e6 * (clock() - start) / steps
+        return us
 
 
 clock = time.process_time if ONE_THREAD else time.perf_counter
 if __name__ == "__main__":
     trainer = Trainer(sys.argv[1])
-    trainer.microseconds(10)                     # the first step compiles
-    us = trainer.microseconds(10)
+    trainer.microseconds(0.01)
     print(sum(p.size for p in jax.tree.leaves(trainer.params)), flush=True)
     for line in sys.stdin:
-        steps = 1 + int(1e6 * float(line) / us)
-        trainer.microseconds(1 + steps // 5)
-        print("%.2f" % trainer.microseconds(steps), flush=True)
+        trainer.microseconds(float(line) / 5)
+        print("%.2f" % trainer.microseconds(float(line)), flush=True)

@@ -1,122 +1,126 @@
-"""peers.py - our step beside PyTorch's and JAX's on this CPU: make bench MODELS=peers
+"""peers.py - compares our training step with PyTorch's and JAX's on this CPU.
 
-    TURNS=5 SECONDS=1 PYTHON=python3 python3 bench/peers.py [MODEL ...]
+    make bench MODELS="peers [MODEL ...]"             or, after make build/bench:
+    TURNS=5 TURN=1 python3 bench/peers.py [MODEL ...]
 
-The models are those of bench.c, and the same in torch_bench.py, eager and compiled, and in
-jax_bench.py, jitted. The programs take turns of a second, after a fifth of a second that is not
-timed: between short turns the threads fall asleep. One thread is measured by CPU time, all
-threads by the wall clock. The printed times are medians. The ratio is ours over the best of the
-others in the same turn, and the median over the turns. With 5 turns, five models take eight
-minutes. If $PYTHON has no torch, build/peers gets torch and jax from PyPI: on Linux 6 GB, with
-all that a GPU would need. Without jax the others are compared. torch.compile needs a C++
-compiler."""
+The models are those of bench.c, torch_bench.py and jax_bench.py. There are four contestants:
+our program, PyTorch eager, PyTorch compiled, and JAX with jit. Each is a process of its own,
+and they take turns. A turn first runs untimed steps for a fifth of a second, so that sleeping
+threads wake up. Then it times steps for one second (TURN). Each turn begins with the next
+contestant. There are 5 turns (TURNS). The five models take about 8 minutes. The first run takes
+longer, because torch.compile fills its cache in build/peers.
+
+With one thread, all contestants run on the same core, and time is the CPU time of the process.
+With all threads, time is the wall clock, so the machine should do nothing else. A printed time
+is the median over the turns. The ratio of a turn is our time over the best other time. The
+printed ratio is the median over the turns.
+
+If this Python has no torch or no jax, build/peers gets the missing package from PyPI. PyTorch
+takes 5 GB there on Linux, because it comes with everything for a GPU. PIP_INDEX_URL can name an
+index with a smaller PyTorch. If a package cannot be installed, the comparison continues without
+it. torch.compile needs a C++ compiler."""
+import contextlib
 import os
-import shlex
 import statistics
 import subprocess
 import sys
 
-HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FOLDER = os.path.join(HOME, "build", "peers")
-TURNS, SECONDS = int(os.environ.get("TURNS", 5)), os.environ.get("SECONDS", "1")
-MODELS = ["mlp_a", "mlp_b", "lenet", "lstm", "gpt"]
+os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+DIR = "build/peers"
+TURNS = int(os.environ.get("TURNS", 5))
+TURN = os.environ.get("TURN", "1")
+CAN_PIN = hasattr(os, "sched_setaffinity")                  # Linux
+os.makedirs(DIR, exist_ok=True)
+os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.abspath(DIR + "/cache")
 
 
-def log(name):
-    return open(os.path.join(FOLDER, name + ".log"), "w")
+def succeeds(*command, **options):
+    with open(DIR + "/log", "w") as log:
+        return subprocess.run(command, stdout=log, stderr=log, **options).returncode == 0
 
 
-def runs(*command):
-    with log("setup") as said:
-        return subprocess.run(command, cwd=HOME, stdout=said, stderr=said).returncode == 0
+def python_with(package):
+    """Returns a Python that can import the package, or None."""
+    own = DIR + "/bin/python"
+    for python in (sys.executable, own):
+        if os.path.exists(python) and succeeds(python, "-c", "import " + package):
+            return python
+    print("peers: installing %s in %s" % (package, DIR), file=sys.stderr)
+    if (succeeds(sys.executable, "-m", "venv", DIR)
+            and succeeds(own, "-m", "pip", "install", "-q", package)
+            and succeeds(own, "-c", "import " + package)):
+        return own
+    print("peers: %s cannot be installed: see %s/log" % (package, DIR))
+    return None
 
 
-def python_with_torch():
-    """Returns a Python that has torch, or None."""
-    python, own = os.environ.get("PYTHON") or sys.executable, os.path.join(FOLDER, "bin", "python")
-    if runs(python, "-c", "import torch"):
-        return python
-    if not os.path.exists(own) and not runs(python, "-m", "venv", FOLDER):
-        return None
-    if not runs(own, "-c", "import torch"):
-        print("peers: installing PyTorch and JAX in build/peers", file=sys.stderr)
-        runs(own, "-m", "pip", "install", "-q", "jax")
-        runs(own, "-m", "pip", "install", "-q", "torch")
-    return own if runs(own, "-c", "import torch") else None
-
-
-def build_ours(name, *options):
-    flags = [word for key, value in (("CFLAGS", "-O3 -march=native"), ("BLAS_CFLAGS", ""))
-             for word in shlex.split(os.environ.get(key) or value)]
-    libs = shlex.split(os.environ.get("BLAS_LIBS", "")) + ["-lm"]
-    program = os.path.join(FOLDER, name)
-    return program if runs(os.environ.get("CC") or "cc", *options, *flags, "-I.",
-                           "bench/bench.c", "-o", program, *libs) else None
+def build_with_threads():
+    """Returns True if our program was built with OpenMP."""
+    return succeeds("${CC:-cc} -fopenmp ${CFLAGS:--O3 -march=native} $BLAS_CFLAGS -I. "
+                    "bench/bench.c -o %s/bench_threads $BLAS_LIBS -lm" % DIR, shell=True)
 
 
 class Contestant:
-    """A program that answers each line, a number of seconds, with the time of a step."""
-    def __init__(self, name, threads, *command):
+    """A program that prints a line when it is ready, and a time for every line of input."""
+
+    def __init__(self, name, *command):
         self.name, self.times = name, []
-        env = dict(os.environ, OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads),
-                   TORCHINDUCTOR_CACHE_DIR=os.path.join(FOLDER, "cache"))
-        cores = sorted(os.sched_getaffinity(0))[:threads]
-        self.program = subprocess.Popen(command, cwd=HOME, env=env, text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=log(name),
-                                        preexec_fn=lambda: os.sched_setaffinity(0, cores))
-        self.answer()                            # a first line: it is ready
+        with open("%s/%s.log" % (DIR, name), "w") as log:
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE,
+                                            stdout=subprocess.PIPE, stderr=log, text=True)
 
     def answer(self):
-        line = self.program.stdout.readline()
+        line = self.process.stdout.readline().strip()
         if not line:
-            sys.exit("peers: %s stopped; see %s/%s.log" % (self.name, FOLDER, self.name))
-        return float(line)
+            sys.exit("peers: %s stopped: see %s/%s.log" % (self.name, DIR, self.name))
+        return line
 
     def turn(self):
-        print(SECONDS, file=self.program.stdin, flush=True)
-        self.times.append(self.answer())
+        with contextlib.suppress(BrokenPipeError):
+            print(TURN, file=self.process.stdin, flush=True)
+        self.times.append(float(self.answer()))
 
 
-def compare(model, threads, program, kind, python, has_jax):
-    bench = os.path.join("bench", "%s_bench.py")
-    all_of_them = [Contestant("ours", threads, program, kind, model)]
-    for mode in ("eager", "compile"):
-        all_of_them.append(Contestant(mode, threads, python, bench % "torch", "--cpu",
-                                      "--turns", mode, model))
-    if has_jax:
-        all_of_them.append(Contestant("jax", threads, python, bench % "jax", model))
-    for turn in range(TURNS):
-        for k in range(len(all_of_them)):
-            all_of_them[(turn + k) % len(all_of_them)].turn()
-    for each in all_of_them:
-        each.program.stdin.close()
-        each.program.wait()
-    ratios = [us[0] / min(us[1:]) for us in zip(*(each.times for each in all_of_them))]
-    print("peers %s threads=%d %s ratio=%.3f"
-          % (model, threads, " ".join("%s_us=%.1f" % (each.name, statistics.median(each.times))
-                                      for each in all_of_them), statistics.median(ratios)),
-          flush=True)
+def compare(model, threads):
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    program = ("build/bench", "step") if threads == 1 else (DIR + "/bench_threads", "wall")
+    contestants = [Contestant("ours", *program, model)]
+    if torch:
+        for how in "eager", "compile":
+            contestants.append(Contestant(how, torch, "bench/torch_bench.py", "--cpu",
+                                          "--turns", how, model))
+    if jax:
+        contestants.append(Contestant("jax", jax, "bench/jax_bench.py", model))
+    ours, *others = contestants
+    ours.answer()                                           # the loss, for against.sh
+    if len({c.answer() for c in others}) != 1:
+        sys.exit("peers: %s: the numbers of parameters differ" % model)
+    for first in range(TURNS):
+        for i in range(len(contestants)):
+            contestants[(first + i) % len(contestants)].turn()
+    for c in contestants:
+        c.process.communicate()
+    us = {c.name: "%.2f" % statistics.median(c.times) for c in contestants}
+    best = [min(turn) for turn in zip(*(c.times for c in others))]
+    ratio = statistics.median(t / b for t, b in zip(ours.times, best))
+    print("peers %s threads=%d ours_us=%s eager_us=%s compiled_us=%s jax_us=%s ratio=%.3f"
+          % (model, threads, us["ours"], us.get("eager", "-"), us.get("compile", "-"),
+             us.get("jax", "-"), ratio), flush=True)
 
 
-def main():
-    os.makedirs(FOLDER, exist_ok=True)
-    python = python_with_torch()
-    if not python:
-        print("skip peers: PyTorch was not installed; see build/peers/setup.log")
-        return
-    has_jax = runs(python, "-c", "import jax")
-    if not has_jax:
-        print("skip JAX: it was not installed")
-    cores = len(os.sched_getaffinity(0))
-    one = build_ours("bench_one") or sys.exit("peers: no compiler; see build/peers/setup.log")
-    more = build_ours("bench_threads", "-fopenmp") if cores > 1 else None
-    if cores > 1 and not more:
+torch, jax = python_with("torch"), python_with("jax")
+if not torch and not jax:
+    print("skip peers: there is nobody to compare with")
+    sys.exit(0)
+cores = sorted(os.sched_getaffinity(0)) if CAN_PIN else list(range(os.cpu_count()))
+kinds = [1]
+if len(cores) > 1:
+    if build_with_threads():
+        kinds.append(len(cores))
+    else:
         print("skip peers with all threads: no OpenMP")
-    for model in sys.argv[1:] or MODELS:
-        compare(model, 1, one, "step", python, has_jax)
-        if more:
-            compare(model, cores, more, "wall", python, has_jax)
-
-
-main()
+for model in sys.argv[1:] or ["mlp_a", "mlp_b", "lenet", "lstm", "gpt"]:
+    for threads in kinds:
+        if CAN_PIN:
+            os.sched_setaffinity(0, cores[-threads:])
+        compare(model, threads)

@@ -5,8 +5,8 @@
 
 cd "$(dirname "$0")/.." || exit 1
 case $1 in
-  peers) shift; exec ${PYTHON:-python3} bench/peers.py "$@" ;;
   against|compile|cuda) script=$1; shift; exec sh bench/$script.sh "$@" ;;
+  peers) shift; exec "${PYTHON:-python3}" bench/peers.py "$@" ;;
 esac
 cc=${CC:-cc}
 flags="${CFLAGS:--O3 -march=native} $BLAS_CFLAGS -I."

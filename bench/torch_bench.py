@@ -20,9 +20,10 @@ and one wait at its end, loss.item(). A line a model:
     torch mlp_a precision=fp32 batch=64 parameters=50890 eager_fed_us=... eager_fed_q1=... ...
 
 Without PyTorch or a GPU it prints a line that begins with "skip". --cpu: on the CPU, where
-mlp_a has a sigmoid, as in bench.c, nothing is captured and nothing fed. --turns MODE: as `bench
-step`: the number of parameters, and then for each line that is read a turn of some 10 ms, and
-its microseconds of a step."""
+mlp_a has a sigmoid, as in bench.c, nothing is captured and nothing fed. --turns MODE first
+prints the number of parameters. Then each line of input gives the length of a turn in seconds.
+A turn begins with untimed steps for a fifth of its length. The program prints the microseconds
+of a timed step: CPU time with one thread, otherwise the wall clock."""
 import argparse
 import math
 import os
@@ -300,23 +301,30 @@ def bench(name):
           % (name, precision, batch, count or "-", line), flush=True)
 
 
+def microseconds(run, data, enough):
+    """Takes steps on the CPU for some seconds. Returns the time of a step."""
+    steps, start = 0, clock()
+    while clock() - start < enough:
+        loss = run(*data[steps % ROTATE])
+        steps += 1
+    us = 1e6 * (clock() - start) / steps
+    if not math.isfinite(loss.item()):
+        raise ArithmeticError("the loss is not a number")
+    return us
+
+
 def take_turns(name, mode):
-    """Prints the number of parameters. Then each line of input gives the length of a turn in
-    seconds. Before it, steps for a fifth of that time are not timed. The time of one thread is
-    its CPU time."""
     global clock
-    if device.type == "cpu" and torch.get_num_threads() == 1:
+    if torch.get_num_threads() == 1:
         clock = time.process_time
     m = MODELS[name]
     data = batches(m, m.batch, True)
     run, count = runner(m, mode, *data[0])
     seconds(run, data, WARM)
-    each = seconds(run, data, WARM) / WARM
     print(count, flush=True)
     for line in sys.stdin:
-        steps = 1 + int(float(line) / each)
-        seconds(run, data, 1 + steps // 5)
-        print("%.2f" % (1e6 * seconds(run, data, steps) / steps), flush=True)
+        microseconds(run, data, float(line) / 5)
+        print("%.2f" % microseconds(run, data, float(line)), flush=True)
 
 
 def arguments():
@@ -330,8 +338,8 @@ def arguments():
     for name in found.models:
         if name not in MODELS:
             parser.error('no model "%s"; there are %s' % (name, " ".join(MODELS)))
-    if found.turns and len(found.models) != 1:
-        parser.error("--turns is for one MODEL")
+    if found.turns and not (found.cpu and len(found.models) == 1):
+        parser.error("--turns is for --cpu and one MODEL")
     return found
 
 
