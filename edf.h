@@ -1352,6 +1352,10 @@ static inline float edf__float_of(int32_t bits) {
   memcpy(&x, &bits, sizeof x);
   return x;
 }
+/* Returns a if the mask is all ones, and b if it is 0. */
+static inline float edf__choose(int32_t mask, float a, float b) {
+  return edf__float_of((edf__bits_of(a) & mask) | (edf__bits_of(b) & ~mask));
+}
 static inline float edf__power_of_two(int32_t n) {
   return edf__float_of((int32_t)((uint32_t)(n + 127) << 23));
 }
@@ -1380,8 +1384,7 @@ static inline float edf__tanh(float x) { /* near 0 by an odd polynomial         
   p = p * z + 1.33314422036e-1f;
   p = p * z - 3.33332819422e-1f;
   float near = p * z * x + x, far = 1 - 2 / (edf__exp(2 * edf__float_of(size)) + 1);
-  return edf__float_of((edf__bits_of(near) & is_near) |
-                       (((bits ^ size) | edf__bits_of(far)) & ~is_near));
+  return edf__choose(is_near, near, edf__float_of((bits ^ size) | edf__bits_of(far)));
 }
 #endif
 static edf_real edf__ln(edf_real x) { return (edf_real)log((double)x); }
@@ -3084,11 +3087,8 @@ static void edf__pack(edf_real *to, ptrdiff_t width, const edf_real *b, const pt
   const size_t line = EDF__LANES * sizeof *to;
   edf_real square[2][EDF__LANES * EDF__LANES], *x, *y;
   if (n == width && edf__run_of(column, n, 1) == n) {
-    for (ptrdiff_t t = 0; t < k; t++, to += n) {
-      const edf_real *from = b + row[t] + *column;
-      if (n == EDF__STRIP) memcpy(to, from, EDF__STRIP * sizeof *to);        /* no call       */
-      else memcpy(to, from, (size_t)n * sizeof *to);
-    }
+    for (ptrdiff_t t = 0; t < k; t++, to += n)
+      memcpy(to, b + row[t] + *column, (size_t)n * sizeof *to);
     return;
   }
   for (ptrdiff_t t = 0, lines; t < k; t += lines, to += lines * width) {
@@ -3476,7 +3476,7 @@ static inline edf_real edf__fast_root(edf_real x) {
   for (int k = 0; k < 3; k++) r *= 1.5f - 0.5f * x * r * r;
   float s = x * r;
   s += 0.5f * r * (x - s * s);
-  return edf__float_of((edf__bits_of(s) & is_finite) | (bits & ~is_finite));
+  return edf__choose(is_finite, s, x);
 #endif
 }
 
