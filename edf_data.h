@@ -149,6 +149,10 @@ static const char *edf_data__show(const edf_node *x) {
   return page.at;
 }
 
+static void edf_data__expect_node(const char *who, const edf_node *x) {
+  if (!x) edf_stop("%s: the node is NULL", who);
+}
+
 static size_t edf_data__entries(const int *dim, int rank) {
   size_t n = 1;
   for (int d = 0; d < rank; d++) n *= (size_t)dim[d];
@@ -181,6 +185,7 @@ void edf_free_array(edf_array *a) {
 }
 
 edf_array edf_view(edf_node *node) {
+  edf_data__expect_node("edf_view", node);
   edf_array a = { node->rank, { 0 }, 1, edf_value(node) };
   memcpy(a.dim, node->dim, sizeof a.dim);
   if (node->kind == EDF_INPUT && node->batched) a.dim[0] = node->fed;
@@ -206,9 +211,12 @@ static void edf_data__check_array(const char *who, const edf_array *a) {
 static void edf_data__expect_shape(const char *who, const edf_node *x, const edf_array *a,
                                    int rows) {
   int dim[EDF_MAX_RANK];
+  edf_data__expect_node(who, x);
   edf_data__check_array(who, a);
   memcpy(dim, x->dim, sizeof dim);
   if (rows) dim[0] = rows;
+  if (rows && !x->batched)
+    edf_stop("%s: expected an Input with a batch\n  %s", who, edf_data__show(x));
   if (a->rank != x->rank || memcmp(dim, a->dim, (size_t)a->rank * sizeof *dim))
     edf_stop("%s: the array has the shape [%s], expected [%s]\n  %s", who,
              edf_data__dims(a->dim, a->rank), edf_data__dims(dim, x->rank), edf_data__show(x));
@@ -276,6 +284,7 @@ int edf_next(edf_all *all) {
 
 /* Returns the values of x. They must be of the last feed. */
 static edf_array edf_data__values(const char *who, edf_node *x) {
+  edf_data__expect_node(who, x);
   int stale = x->kind == EDF_COMPNODE ? x->ran != edf.feeds
               : x->kind == EDF_INPUT && x->fed < 0;
   if (stale || !x->value)
@@ -386,12 +395,13 @@ static void edf_data__put_number(unsigned char *to, uint64_t bits, size_t bytes,
     to[big ? bytes - 1 - k : k] = (unsigned char)(bits >> 8 * k);
 }
 
-/* Converts n little-endian numbers of kind 'f', 'i', 'u' or 'b'. */
-static void edf_data__get_numbers(edf_real *to, size_t n, const char *from, char kind,
-                                  size_t bytes) {
+/* Converts n little-endian numbers of kind 'f', 'i', 'u' or 'b'. If `to` is NULL, it only
+   checks that each fits edf_real. Infinity and NaN fit. */
+static void edf_data__get_numbers(const edf_data__file *f, edf_real *to, size_t n,
+                                  const char *from, char kind, size_t bytes) {
   const unsigned char *at = (const unsigned char *)from;
   uint64_t sign = (uint64_t)1 << (8 * bytes - 1);
-  for (size_t i = 0; i < n; i++, at += bytes) {
+  for (size_t i = 0; i < n && (to || bytes == 8); i++, at += bytes) {
     uint64_t bits = edf_data__get_number(at, bytes, 0);
     uint32_t half = (uint32_t)bits;
     float single;
@@ -399,7 +409,10 @@ static void edf_data__get_numbers(edf_real *to, size_t n, const char *from, char
     memcpy(&single, &half, sizeof single);
     if (kind == 'f' && bytes == 8) memcpy(&number, &bits, sizeof number);
     if (kind == 'f' && bytes == 4) number = (double)single;
-    to[i] = (edf_real)number;
+    edf_data__require(f, (const char *)at,
+                      fabs((double)(edf_real)number) < HUGE_VAL || !(fabs(number) < HUGE_VAL),
+                      "number %zu is too large for a float: -DEDF_REAL=double reads it", i);
+    if (to) to[i] = (edf_real)number;
   }
 }
 
@@ -423,8 +436,9 @@ static edf_array edf_data__rest(edf_data__file *f, edf_array a, char kind, size_
   while (d < a.rank && size <= left) size *= (unsigned long long)a.dim[d++];
   edf_data__require(f, f->at, size == left, "the header promises %s%llu bytes of numbers, but "
                     "%llu follow", d < a.rank ? "at least " : "", size, left);
+  edf_data__get_numbers(f, NULL, edf_data__entries(a.dim, a.rank), f->at, kind, bytes);
   a = edf_data__array_for(f->path, a.rank, a.dim);
-  edf_data__get_numbers(a.value, a.size, f->at, kind, bytes);
+  edf_data__get_numbers(f, a.value, a.size, f->at, kind, bytes);
   edf_release(f->text);
   return a;
 }
@@ -569,8 +583,10 @@ edf_array edf_load_csv(const char *path) {
     do {
       const char *from = f.at;
       int fits = edf_data__csv_number(&f.at, &x) && (!*f.at || strchr(",\n", *f.at));
+      int wrong = fits ? 0 : (int)strcspn(from, ",\r\n");
       edf_data__require(&f, from, fits, "expected a number, and then ',' or a new line, found "
-                        "'%.*s'", (int)strcspn(from, ",\r\n"), from);
+                        "%s", wrong ? edf_fmt("'%.*s'", wrong < 40 ? wrong : 40, from)
+                        : "nothing");
       *to++ = (edf_real)x;
     } while (++n < INT_MAX && *f.at == ',' && f.at++);
     if (!dim[0]) dim[1] = n;
@@ -650,13 +666,15 @@ edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf
   edf_data__check_array("edf_contact_sheet", &a);
   int n = a.rank ? a.dim[0] : 0, gap = 2 + zoom / 3, c = a.rank == 4 ? a.dim[3] : 1;
   if (columns > n) columns = n;
-  if ((a.rank != 3 && a.rank != 4) || columns < 1 || zoom < 1 || !(lo < hi))
+  int right = (a.rank == 3 || a.rank == 4) && columns > 0 && zoom > 0 && lo < hi;
+  double high = right ? (n + columns - 1) / columns * ((double)a.dim[1] * zoom + gap) + gap : 0;
+  double wide = right ? columns * ((double)a.dim[2] * zoom + gap) + gap : 0;
+  if (!right || high > 1e6 || wide > 1e6)
     edf_stop("edf_contact_sheet: [%s], %d in a row, enlarged %d times, from %g to %g: expected "
              "[pictures, rows, columns], or with channels, then 1 or more, 1 or more, and a "
-             "range", edf_data__dims(a.dim, a.rank), columns, zoom, (double)lo, (double)hi);
-  int h = a.dim[1], w = a.dim[2];
-  int dim[3] = { (n + columns - 1) / columns * (h * zoom + gap) + gap,
-                 columns * (w * zoom + gap) + gap, c };
+             "range, and a sheet of at most a million rows and columns",
+             edf_data__dims(a.dim, a.rank), columns, zoom, (double)lo, (double)hi);
+  int dim[3] = { (int)high, (int)wide, c }, h = a.dim[1], w = a.dim[2];
   edf_array sheet = edf_data__array_for("edf_contact_sheet", a.rank - 1, dim);
   for (int y = 0; y < dim[0]; y++)
     for (int x = 0; x < dim[1]; x++) {
@@ -766,7 +784,7 @@ void edf_save(const char *path) {
   for (int k = 0; k < 3 * edf.n_parameters; k++) {
     edf_data__tensor t = edf_data__nth_tensor(k);
     edf_page begin = edf_data__begin_tensor(&t);
-    if (strstr(h.at, begin.at))
+    if (strstr(h.at, begin.at) || !strcmp(t.p->name, "__metadata__"))
       edf_stop("edf_save: the file has two tensors \"%s%s\"; edf_name gives another name\n  %s",
                t.p->name, t.suffix, edf_data__show(t.p));
     if (*t.value) {
@@ -831,6 +849,7 @@ static edf_data__saved edf_data__find_tensor(const edf_data__file *f, char *head
                     s.end - s.begin == t.p->size * s.bytes, "tensor \"%s%s\" has the offsets "
                     "%llu to %llu, expected %zu bytes, and %zu follow the header", t.p->name,
                     t.suffix, s.begin, s.end, t.p->size * s.bytes, edf_data__left(f));
+  if (s.bytes == 8) edf_data__get_numbers(f, NULL, t.p->size, f->at + s.begin, 'f', 8);
   memset(strstr(found, "\"dtype\""), ' ', 7);
   edf_release(begin.at);
   edf_release(shape.at);
@@ -859,8 +878,8 @@ static unsigned long long edf_data__metadata(const edf_data__file *f, const char
   return otherwise;
 }
 
-/* First everything is checked, and memory for the optimiser is allocated, which is 0. Then
-   nothing can fail. Memory of an optimiser that the file does not have becomes 0. */
+/* First everything is checked, and memory for the optimiser is allocated. Then nothing can
+   fail. Memory of an optimiser that the file does not have becomes 0. */
 void edf_load(const char *path) {
   edf_data__file f = edf_data__open(path, 0);
   uint64_t n = edf_data__get_number(edf_data__take(&f, 8), 8, 0), sum = 0;
@@ -877,10 +896,12 @@ void edf_load(const char *path) {
   for (int k = 0; k < tensors; k++) {
     edf_data__tensor t = edf_data__nth_tensor(k);
     saved[k] = edf_data__find_tensor(&f, header, t);
-    saved[k].steps = edf_data__metadata(&f, header, t.p->name, ".steps", 0);
+    if (!*t.suffix) saved[k].steps = edf_data__metadata(&f, header, t.p->name, ".steps", 0);
+    for (int i = 0; i < k; i++)
+      edf_data__require(&f, f.at, saved[i].end <= saved[k].begin ||
+                        saved[k].end <= saved[i].begin, "two tensors begin at %llu and %llu, "
+                        "and overlap", saved[i].begin, saved[k].begin);
     sum += saved[k].end - saved[k].begin;
-    if (saved[k].bytes && !*t.value)
-      *t.value = (edf_real *)edf_keep(NULL, t.p->size * sizeof **t.value);
   }
   edf_data__check_rest(&f, header);
   edf_data__require(&f, f.at, sum == edf_data__left(&f), "the tensors have %llu bytes, but %zu "
@@ -888,12 +909,17 @@ void edf_load(const char *path) {
   unsigned long long seed = edf_data__metadata(&f, header, "", "seed", edf.seed);
   unsigned long long draws = edf_data__metadata(&f, header, "", "draws", edf.draws);
   for (int k = 0; k < tensors; k++) {
+    edf_data__tensor t = edf_data__nth_tensor(k);
+    if (saved[k].bytes && !*t.value)
+      *t.value = (edf_real *)edf_keep(NULL, t.p->size * sizeof **t.value);
+  }
+  for (int k = 0; k < tensors; k++) {
     const edf_data__saved *s = &saved[k];
     edf_data__tensor t = edf_data__nth_tensor(k);
     edf_real *to = *t.value;
-    if (s->bytes) edf_data__get_numbers(to, t.p->size, f.at + s->begin, 'f', s->bytes);
+    if (s->bytes) edf_data__get_numbers(&f, to, t.p->size, f.at + s->begin, 'f', s->bytes);
     else if (to) memset(to, 0, t.p->size * sizeof *to);
-    t.p->steps = (long)s->steps;
+    if (!*t.suffix) t.p->steps = (long)s->steps;
     if (edf_device && to) edf_device->push(t.p, t.which);
   }
   edf.seed = seed;
@@ -1457,6 +1483,7 @@ void edf_save_onnx(const char *path, edf_node *output) {
   edf_onnx__file o = { model, model, model, 0, 0, output };
   int most = 3 * (edf.n_inputs + edf.n_parameters + edf.n_compnodes);
   char *used = (char *)edf_keep(NULL, (size_t)most + 1);
+  edf_data__expect_node("edf_save_onnx", output);
   used[edf_onnx__of(output)] = 1;
   for (int i = edf.n_compnodes - 1; i >= 0; i--)
     for (edf_node **in = edf.compnodes[i]->in; used[3 * i + EDF_COMPNODE] && *in; in++)

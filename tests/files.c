@@ -92,7 +92,7 @@ static void broken_files_are_refused(void) {
     { CSV, "a short row", BYTES("1,2,3,4,5\n6,7,8,9\n"), "line 2| 5| 4" },
     { CSV, "a word", BYTES("1,2\n3,four\n"), "line 2|number|four" },
     { CSV, "a word behind a number", BYTES("1,2\n3,4 apples\n"), "line 2|','|apples" },
-    { CSV, "an empty field", BYTES("1,2\n3,\n"), "line 2|number|''" },
+    { CSV, "an empty field", BYTES("1,2\n3,\n"), "line 2|number|nothing" },
     { CSV, "too large", BYTES("1,2\n3,1e999\n"), "line 2|1e999" },
     { CSV, "not a number", BYTES("1,2\n3,nan\n"), "line 2|number|nan" },
     { CSV, "a zero byte", BYTES("1,2\n3,\0004\n"), "line 2|number" },
@@ -432,6 +432,9 @@ static void models_of_others_are_read(void) {
   edf_init_uniform(v, 3, 3);
   edf_load(path);
   CHECK((int)v->value[1] == 2 && (int)edf.parameters[0]->value[1] == 1, "one is the other");
+  edf_clear();
+  edf_parameter("__metadata__[2]");
+  STOPS(edf_save(path), "edf_save|\"__metadata__\"");
 }
 
 static void broken_models_change_nothing(void) {
@@ -446,6 +449,7 @@ static void broken_models_change_nothing(void) {
       "v|BF16|F32" },
     { "{" W32 ",\"v\":{\"dtype\":\"F32\",\"shape\":[2]}}", 32, 0, "v|data_offsets" },
     { "{" W32 ",\"v\":" ENTRY("[2]", "24", "28") "}", 32, 0, "v| 24| 28| 8" },
+    { "{" W32 ",\"v\":" ENTRY("[2]", "16", "24") "}", 32, 0, " 16|overlap" },
     { "{" W32 ",\"v\":" ENTRY("[2]", "24", "18446744073709551616") "}", 32, 0, "" },
     { "{" W32 "," V32 "}", 31, 0, " 32| 31" },
     { "{" W32 "," V32 ",\"__metadata__\":{\"W.steps\":\"many\"}}", 32, 0, "W|many" },
