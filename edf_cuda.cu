@@ -136,13 +136,6 @@ static real *host_of(const edf_node *x, int which) {
   return arrays[which];
 }
 
-static void *allocate(size_t bytes) {
-  void *p = NULL;
-  if (gpu.recording) fail("a step that is being recorded asks for memory: EDF_GRAPHS=0");
-  CU(cudaMallocAsync(&p, bytes, gpu.stream));
-  return p;
-}
-
 static void release(array *a) {
   if (a->at) {
     drop_recordings();
@@ -153,11 +146,11 @@ static void release(array *a) {
 
 /* Gives an array at least so many bytes. If it has to grow, its contents are lost. */
 static real *make_room(array *a, size_t bytes) {
-  if (a->bytes < bytes) {
-    release(a);
-    a->at = (real *)allocate(bytes);
-    a->bytes = bytes;
-  }
+  if (a->bytes >= bytes) return a->at;
+  release(a);
+  if (gpu.recording) fail("a step that is being recorded asks for memory: EDF_GRAPHS=0");
+  CU(cudaMallocAsync((void **)&a->at, bytes, gpu.stream));
+  a->bytes = bytes;
   return a->at;
 }
 
@@ -1446,11 +1439,14 @@ static void send_inputs(void) {
   if (edf.direction > 0 && scratches[DRAWS].at && old) send_draws();
 }
 
+/* Each batch size has recordings of its own. With more than 16, all but the current one go. */
 static int pass(void (*nodes)(void), int whole) {
+  enum { MOST_RECORDINGS = 16 };
   current = NULL;
   flush_updates();
   send_inputs();
   recording *r = current = gpu.graphs && whole ? &recordings[key_of_pass()] : NULL;
+  if (recordings.size() > MOST_RECORDINGS) drop_recordings();
   int recorded_before = r && r->exec;
   if (recorded_before) replay(r);
   else if (r && r->seen && !r->needs_host) record(r, nodes);
