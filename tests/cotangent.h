@@ -1,6 +1,7 @@
 /* cotangent.h - JUDGED(y, ...) is a loss that gives its inputs chosen cotangents: the sum of
    cotangent_of(i) y[i], for any shape of y. The file that includes it defines
-   edf_real cotangent_of(size_t i) before. Those of input k begin at k COTANGENTS_APART. */
+   edf_real cotangent_of(size_t i) before. Input k has the cotangents from number
+   k COTANGENTS_APART on. */
 
 #ifndef COTANGENT_H
 #define COTANGENT_H
