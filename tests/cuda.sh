@@ -77,17 +77,21 @@ fi
 # ---- Random texts of the notation, and contractions that are large enough for a gemm
 
 if has python3; then
-  printf '#!/bin/sh\ncd "%s" && tee cases | ./run "$@"\n' "$out" > "$out/tee"
+  printf '#!/bin/sh\ncd "%s" && tee cases | ./texts "$@"\n' "$out" > "$out/tee"
   chmod +x "$out/tee"
-  ${CC:-cc} -std=c99 -O1 -I. tests/random/run.c -o "$out/run" -lm &&
-    ${CC:-cc} -std=c99 -O1 -I. tests/cuda/texts.c "$out/double.o" -o "$out/texts" -lstdc++ \
-      -lm &&
+  export EDF_DEVICE=cpu
+  ${CC:-cc} -std=c99 -O1 -I. tests/random/run.c "$out/double.o" -o "$out/texts" -lstdc++ -lm &&
     python3 tests/random/texts.py "$out/tee" 1 400 > "$out/log" &&
     tr ';' '\n' < tests/cuda/shapes.txt >> "$out/cases" &&
-    CUDASHIM_STATS=1 "$out/texts" < "$out/cases" > "$out/log" 2> "$out/texts.err"
+    "$out/texts" train < "$out/cases" > "$out/cpu" &&
+    EDF_DEVICE=cuda CUDASHIM_STATS=1 "$out/texts" train < "$out/cases" > "$out/gpu" \
+      2> "$out/texts.err" && cat -n "$out/cpu" > "$out/numbered" &&
+    cat -n "$out/gpu" | sh tests/cuda/same.sh "$out/numbered" - 1e-9 > "$out/log"
   if [ $? = 0 ]; then ok texts; else not_ok texts differ "$out/log"; fi
+  unset EDF_DEVICE
+  rm -f "$out/cpu" "$out/gpu" "$out/numbered"  # they are large
   grep 'is CPU code' "$out/texts.err" > "$out/log" && not_ok texts-kernels 'C code' "$out/log"
-  grep -q '^cudashim: gemms 117$' "$out/texts.err" || not_ok texts-gemms 'not 117 gemms'
+  grep -q '^cudashim: gemms 156$' "$out/texts.err" || not_ok texts-gemms 'not 156 gemms'
   sed -n 's/<.*>//; s/^cudashim: kernel \([a-z_]*\).*/\1/p' "$out/texts.err" \
     "$out/agrees-agrees.err" | sort -u > "$out/ran"
   grep -oE '(RUN|RUN_ROWS|GRID)\([a-z_]+_kernel' edf_cuda.cu | sed 's/.*(//' | sort -u |

@@ -1,4 +1,4 @@
-"""Compares the working tree with version 2.0: random texts are trained for three steps by both.
+"""Compares the working tree with version 2.0: random texts are trained for four steps by both.
 Values, gradients and Parameters agree, or both refuse the text. The programs are those of
 random/texts.py. random/run.c runs them.
 

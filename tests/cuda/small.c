@@ -23,8 +23,7 @@ static int cudashim_leaks(void) { return 0; }
 int cudashim_leaks(void);
 #endif
 
-/* ---- Data: the same numbers on every machine, between -1 and 1, in arrays that are written
-   anew for every step. */
+/* ---- Data: the same numbers on every machine, between -1 and 1 */
 static unsigned long long drawn;
 
 static real number(void) {
@@ -37,9 +36,25 @@ static real *numbers(real *x, size_t n) {
   return x;
 }
 
-static real *classes(real *x, size_t n, int K) {
-  for (size_t i = 0; i < n; i++) x[i] = (real)floor((double)(number() + 1) / 2 * K);
-  return x;
+/* Feeds numbers to the Inputs x..., and classes below K to the others. Their arrays are written
+   anew for every step. */
+static void feed(int rows, int K) {
+  static real data[3][4 * 14 * 14 * 12];
+  for (int k = 0; k < edf.n_inputs; k++) {
+    Input *in = edf.inputs[k];
+    size_t n = (size_t)rows;
+    for (int d = 1; d < in->rank; d++) n *= (size_t)in->dim[d];
+    numbers(data[k], n);
+    for (size_t i = 0; i < n && *in->name != 'x'; i++)
+      data[k][i] = (real)floor((double)(data[k][i] + 1) / 2 * K);
+    edf_feed(in, data[k], rows);
+  }
+}
+
+static void step(CompNode *loss, int rows, int K) {
+  feed(rows, K);
+  Forward();
+  Backward(loss);
 }
 
 static Parameter *start(Parameter *p, real lo, real hi) {
@@ -95,16 +110,11 @@ static void say_all(void) {
 /* ---- An MLP. Most losses are not read, so that steps queue up behind each other; the batch
    changes on the way, and comes back. */
 static void mlp(void) {
-  static real x[6 * 5], y[6];
   Input *in = edf_input("x[b,5]"), *label = edf_input("y[b]");
   AffineParams a = edf_affine_params(5, 7), c = edf_affine_params(7, 3);
   CompNode *loss = LogLoss(Softmax(Affine(c, Sigmoid(Affine(a, in)))), label);
   for (int i = 0; i < 13; i++) {
-    int rows = i > 4 && i < 9 ? 6 : 4;
-    edf_feed(in, numbers(x, (size_t)rows * 5), rows);
-    edf_feed(label, classes(y, (size_t)rows, 3), rows);
-    Forward();
-    Backward(loss);
+    step(loss, i > 4 && i < 9 ? 6 : 4, 3);
     SGD((real)0.5 / (real)(1 + i % 3));
     if (i < 3 || i == 7) say(loss);
   }
@@ -116,7 +126,6 @@ static void mlp(void) {
    nodes that differ in evaluation, clipping. Its own threshold gets no gradient: BatchNorm
    takes the mean away, so that would be rounding alone. */
 static void conv(void) {
-  static real x[3 * 7 * 7 * 2], y[3];
   Input *in = edf_want_grad(edf_input("x[b,7,7,2]")), *label = edf_input("y[b]");
   ConvParams k = edf_conv_params(3, 2, 4);
   k.padding = 1;
@@ -127,11 +136,7 @@ static void conv(void) {
   CompNode *u = MaxPool(Relu(BatchNorm(norm, Conv(k, in))), 3, 1);
   CompNode *loss = SoftmaxLogLoss(Affine(a, Dropout(Reshape(u, "f[b,16]"), 0.3)), label);
   for (int i = 0; i < 11; i++) {
-    int rows = i > 3 && i < 8 ? 2 : 3;
-    edf_feed(in, numbers(x, (size_t)rows * 98), rows);
-    edf_feed(label, classes(y, (size_t)rows, 3), rows);
-    Forward();
-    Backward(loss);
+    step(loss, i > 3 && i < 8 ? 2 : 3, 3);
     if (i == 2 || i == 10) say_number(edf_clip(0.5));
     Adam((real)0.02, (real)0.9, (real)0.99, (real)1e-3);
     if (i % 4 == 0) say(loss);
@@ -149,13 +154,11 @@ static void conv(void) {
 /* ---- BatchNorm of columns for three blocks, with many rows and few. The batch and the mode
    change between steps, and the mode also between Forward and Backward. */
 static void batch_norm(void) {
-  static real x[200 * 2 * 20];
   Input *in = edf_want_grad(edf_input("x[b,2,20]"));
   BatchNormParams norm = edf_batch_norm_params(20);
   CompNode *loss = Mean(Square(Sub(Sigmoid(BatchNorm(norm, in)), in)));
   for (int i = 0; i < 24; i++) {
-    int rows = i % 8 < 6 ? 200 : 2;
-    edf_feed(in, numbers(x, (size_t)rows * 40), rows);
+    feed(i % 8 < 6 ? 200 : 2, 0);
     edf.training = i % 3 > 0;
     Forward();
     edf.training = i % 2;
@@ -170,7 +173,6 @@ static void batch_norm(void) {
 
 /* ---- A transformer's layer */
 static void attention(void) {
-  static real k[2 * 5], y[2 * 5];
   Input *in = edf_input("k[b,5]"), *label = edf_input("y[b,5]");
   Parameter *W = start(edf_parameter("W[6,8]"), -1, 1);
   Parameter *T = start(edf_parameter("T[5,8]"), -1, 1);
@@ -183,10 +185,7 @@ static void attention(void) {
   h = Add(h, Affine(down, Gelu(Affine(up, LayerNorm(second, h)))));
   CompNode *loss = SoftmaxLogLoss(Affine(out, h), label);
   for (int i = 0; i < 6; i++) {
-    edf_feed(in, classes(k, 10, 6), 2);
-    edf_feed(label, classes(y, 10, 6), 2);
-    Forward();
-    Backward(loss);
+    step(loss, 2, 6);
     AdamW((real)0.02, (real)0.9, (real)0.99, (real)1e-3, (real)0.1);
     if (i < 2 || i == 5) say(loss);
   }
@@ -195,8 +194,8 @@ static void attention(void) {
 
 /* ---- Functions of single entries and of rows */
 static void nodes(void) {
-  static real x[3 * 6], y[3 * 6];
-  Input *in = edf_want_grad(edf_input("x[b,6]")), *target = edf_want_grad(edf_input("y[b,6]"));
+  Input *in = edf_want_grad(edf_input("x[b,6]"));
+  Input *target = edf_want_grad(edf_input("x_target[b,6]"));
   Parameter *w = start(edf_parameter("w[6]"), (real)0.5, 2), *one = edf_parameter("one");
   Parameter *v = start(edf_parameter("v[2,6]"), -1, 1);
   start(one, 1, 2);
@@ -212,10 +211,7 @@ static void nodes(void) {
   CompNode *loss = Add(Mean(BCELoss(q, target)), Add(Sum(o), Add(Mean(s), Mean(u))));
   loss = Add(loss, Add(Sum(Relu(Mul(m, m))), Sum(Mul(big, big))));
   for (int i = 0; i < 6; i++) {
-    edf_feed(in, numbers(x, 18), 3);
-    edf_feed(target, numbers(y, 18), 3);
-    Forward();
-    Backward(loss);
+    step(loss, 3, 0);
     if (i == 2) edf_clip(0.1);
     if (i == 3) edf_l2((real)0.1);
     if (i == 4) edf_l1((real)0.1);
@@ -243,17 +239,12 @@ static void half_step(Parameter *p, const real *c) {
 static void custom(void) {
   static const edf_rule my_rule = { "Half", half_step, 0, 0 };
   real eta = (real)0.3;
-  static real x[5 * 12], y[3];
   Input *in = edf_input("x[b,4]"), *label = edf_input("y[b]");
   AffineParams a = edf_affine_params(4, 5), c = edf_affine_params(5, 3);
   CompNode *h = Sigmoid(Add(Twice(Affine(a, in)), Twice(a.b)));
   CompNode *loss = SoftmaxLogLoss(Affine(c, Add(h, Twice(h))), label);
-  numbers(x, 60);
   for (int i = 0; i < 5; i++) {
-    edf_feed(in, x + 12 * i, 3);
-    edf_feed(label, classes(y, 3, 3), 3);
-    Forward();
-    Backward(loss);
+    step(loss, 3, 3);
     if (i % 2) edf_step(&my_rule, &eta);
     else SGD((real)0.2);
     if (i != 3) say(loss);
@@ -269,7 +260,6 @@ static CompNode *half(int classes_) {
 }
 
 static void graphs(void) {
-  static real x[2][4 * 3], y[2][4];
   CompNode *loss[2];
   edf_graph graph[2];
   graph[0] = edf;
@@ -279,12 +269,9 @@ static void graphs(void) {
     graph[k] = edf;
   }
   for (int i = 0; i < 10; i++) {
-    int k = i & 1, rows = 4 - k;
+    int k = i & 1;
     edf = graph[k];
-    edf_feed(edf.inputs[0], numbers(x[k], (size_t)rows * 3), rows);
-    edf_feed(edf.inputs[1], classes(y[k], (size_t)rows, 2 + k), rows);
-    Forward();
-    Backward(loss[k]);
+    step(loss[k], 4 - k, 2 + k);
     SGD((real)0.3);
     if (i < 2 || i > 7) say(loss[k]);
     graph[k] = edf;
@@ -300,15 +287,14 @@ static void graphs(void) {
 /* ---- A parameter and a gradient that the program writes, gradients that add up, two losses,
    a part of the graph, an input that is fed again between Forward and Backward */
 static void pushed(void) {
-  static real x[4 * 3], y[4 * 3];
-  Input *in = edf_input("x[b,3]"), *target = edf_input("y[b,3]");
+  Input *in = edf_input("x[b,3]"), *target = edf_input("x_target[b,3]");
   Parameter *W = start(edf_parameter("W[3,3]"), -1, 1);
   Parameter *c = start(edf_parameter("c[3]"), -1, 1);
   CompNode *h = Tanh(Einsum("h[b,j] = W[I,j] x[b,I] + c[j]", W, in, c));
   CompNode *loss = MSE(h, target), *other = Mean(Mul(Square(h), target));
   for (int i = 0; i < 13; i++) {
-    edf_feed(in, numbers(x, 12), 4);
-    edf_feed(target, i == 10 ? x : numbers(y, 12), 4);
+    feed(4, 0);
+    if (i == 10) edf_feed(target, in->value, 4);
     edf.accumulate = i > 3 && i < 8;
     if (edf.accumulate && i % 2 == 0) edf_zero_grad();
     if (i % 3 == 2) { edf_forward_to(h); say(h); }
@@ -358,7 +344,6 @@ static void rates(void) {
 
 /* ---- A graph that is built anew for each step: other nodes get the same addresses. */
 static void rebuilt(void) {
-  static real x[2 * 3], y[2];
   Input *in = edf_input("x[b,3]"), *label = edf_input("y[b]");
   AffineParams a = edf_affine_params(3, 3);
   for (int i = 0; i < 12; i++) {
@@ -366,10 +351,7 @@ static void rebuilt(void) {
     CompNode *h = Affine(a, in);
     CompNode *loss = SoftmaxLogLoss(i / 2 & 1 ? Tanh(h) : Relu(h), label);
     for (int k = 0; k < 3; k++) {
-      edf_feed(in, numbers(x, 6), 2);
-      edf_feed(label, classes(y, 2, 3), 2);
-      Forward();
-      Backward(loss);
+      step(loss, 2, 3);
       SGD((real)0.3);
     }
     say(loss);
@@ -408,16 +390,15 @@ static void say_stale(const char *what, const real *x, int stale) {
 }
 
 static void stale(void) {
-  static real x[2 * 3];
   Input *in = edf_input("x[b,3]");
   Parameter *W = start(edf_parameter("W[3,2]"), -1, 1);
   CompNode *loss = Sum(Square(Einsum("h[b,j] = W[I,j] x[b,I]", W, in)));
   for (int i = 0; i < 4; i++) {
-    edf_feed(in, numbers(x, 6), 2);
+    feed(2, 0);
     Forward();
     say_stale("value", loss->value, 1);
     Backward(loss);
-    say_stale("fed", x, 0);
+    say_stale("fed", in->value, 0);
     if (i) say_stale("grad", W->grad, 1);
     edf_grad(W);
     say_stale("read", W->grad, 0);
@@ -432,7 +413,6 @@ static void stale(void) {
 
 /* ---- Products for cuBLAS, with packed operands (im2col) and results (col2im). */
 static void gemm_conv(void) {
-  static real x[4 * 14 * 14 * 12], y[4];
   Input *in = edf_want_grad(edf_input("x[b,14,14,12]")), *label = edf_input("y[b]");
   ConvParams k = edf_conv_params(3, 12, 26), l = edf_conv_params(3, 26, 48);
   k.padding = 1;
@@ -442,11 +422,7 @@ static void gemm_conv(void) {
   h = Reshape(AvgPool(h, 6, 1), "h[b,48]");
   CompNode *loss = SoftmaxLogLoss(Affine(a, h), label);
   for (int i = 0; i < 4; i++) {
-    int rows = i ? 3 : 4;
-    edf_feed(in, numbers(x, (size_t)rows * 14 * 14 * 12), rows);
-    edf_feed(label, classes(y, (size_t)rows, 4), rows);
-    Forward();
-    Backward(loss);
+    step(loss, i ? 3 : 4, 4);
     SGD((real)0.5);
     say(loss);
   }
@@ -468,15 +444,13 @@ static void no_class(void) {
 
 /* ---- A program that leaves the GPU, and comes back. */
 static void again(void) {
-  static real x[3 * 2], y[3];
   Input *in = edf_input("x[b,2]"), *label = edf_input("y[b]");
   AffineParams a = edf_affine_params(2, 2);
   CompNode *loss = SoftmaxLogLoss(Affine(a, in), label);
   for (int i = 0; i < 12; i++) {
     if (i == 4) edf_cuda_close();            /* from here on the CPU's */
     if (i == 8) edf_input("opens[b]");       /* from here on the GPU's */
-    edf_feed(in, numbers(x, 6), 3);
-    edf_feed(label, classes(y, 3, 2), 3);
+    feed(3, 2);
     edf_forward_to(loss);
     Backward(loss);
     Adam((real)0.1, (real)0.9, (real)0.99, (real)1e-3);

@@ -1,7 +1,7 @@
-/* run.c - for texts.py and oracle.py: reads cases, each of declarations, "---" and the text.
-   Prints for each an error, and the values of the last line. The error is that of the kernel
-   or, with the argument "gradients", that of the gradients. With the argument "train" it prints
-   values, gradients and Parameters of three steps. */
+/* run.c - for texts.py, oracle.py and cuda.sh: reads cases, each of declarations, "---" and the
+   text. Prints for each an error, and the values of the last line. The error is that of the
+   kernel or, with the argument "gradients", that of the gradients. With the argument "train" it
+   prints values, gradients and Parameters of four steps. */
 #include <setjmp.h>
 #include <stdio.h>
 static jmp_buf run_stopped;
@@ -27,18 +27,13 @@ static void declare(char *lines) {
   int n = 0;
   for (char *line = strtok(lines, "\n"); line; line = strtok(NULL, "\n"), n++) {
     char *blank = strchr(line, ' ');
-    edf_real *to = numbers[n];
-    for (int i = 0; i < LONGEST; i++) 
-      to[i] = (edf_real)sin(1 + 0.7 * n + 1.3 * i);
-    if (blank) {
-      rows = atoi(blank);
-      *blank = '\0';
-      edf_feed(edf_want_grad(edf_input("%s", line)), to, rows);
-    } else {
-      edf_node *p = edf_parameter("%s", line);
-      memcpy(p->value, to, p->size * sizeof *to);
-      edf_push(p);
-    }
+    if (blank) *blank = '\0';
+    edf_node *x = blank ? edf_want_grad(edf_input("%s", line)) : edf_parameter("%s", line);
+    edf_real *to = blank ? numbers[n] : x->value;
+    size_t size = blank ? LONGEST : x->size;
+    for (size_t i = 0; i < size; i++) to[i] = (edf_real)sin(1 + 0.7 * n + 1.3 * (double)i);
+    if (blank) edf_feed(x, to, rows = atoi(blank + 1));
+    else edf_push(x);
   }
 }
 
@@ -96,24 +91,25 @@ static void print_numbers(const edf_real *v, size_t n) {
   for (size_t i = 0; i < n; i++) printf(" %.17g", (double)v[i]);
 }
 
-/* The second step has four rows more. */
+/* The last step has four rows more. On a GPU the others run plain, recorded and replayed. */
 static void train(edf_node *y) {
   int learns = has_gradient(y);
-  for (int step = 0; step < 3; step++) {
+  for (int step = 0; step < 4; step++) {
     for (int i = 0; i < edf.n_inputs; i++)
-      edf_feed(edf.inputs[i], edf.inputs[i]->value, rows + 4 * (step == 1));
+      edf_feed(edf.inputs[i], edf.inputs[i]->value, rows + 4 * (step == 3));
     edf_forward();
-    print_numbers(y->value, y->size);
+    print_numbers(edf_value(y), y->size);
     if (!learns) continue;
     edf_backward(y);
     for (int i = 0; i < edf.n_parameters; i++) {
-      const edf_node *p = edf.parameters[i];
-      if (p->grad) print_numbers(p->grad, p->size);
+      edf_node *p = edf.parameters[i];
+      const edf_real *grad = edf_grad(p);
+      if (grad) print_numbers(grad, p->size);
     }
     edf_sgd((edf_real)0.05);
   }
   for (int i = 0; i < edf.n_parameters; i++)
-    print_numbers(edf.parameters[i]->value, edf.parameters[i]->size);
+    print_numbers(edf_value(edf.parameters[i]), edf.parameters[i]->size);
 }
 
 static void run(char *text, const char *how) {

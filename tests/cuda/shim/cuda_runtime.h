@@ -11,8 +11,8 @@
 
      CUDASHIM_LAZY=0          streams run at once
      CUDASHIM_ORDER=rev       blocks and threads backwards; a number: shuffled
-     CUDASHIM_FAIL=NAME:2     the second call of NAME fails; NAME:1:700 with this error
-     CUDASHIM_DEVICES=0       no GPU; -35: any error from then on
+     CUDASHIM_FAIL=NAME:2     the second call of NAME fails
+     CUDASHIM_DEVICES=0       no GPU
      CUDASHIM_MEM=1000000     bytes of device memory
      CUDASHIM_REUSE=1         freed addresses come again at once
      CUDASHIM_LEAKS=1         exit status 99 if something was not given back
@@ -143,7 +143,7 @@ inline const char *cudaGetErrorString(cudaError_t error) {
 
 CUDASHIM_API cudaError_t cudaGetLastError() {
   cudashim::State &s = cudashim::state();
-  cudaError_t last = s.sticky ? s.sticky : s.last;
+  cudaError_t last = s.last;
   s.count.api++;
   s.unread = NULL;
   s.last = cudaSuccess;

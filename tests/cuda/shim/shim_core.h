@@ -20,8 +20,6 @@
   X(ErrorInvalidValue, 1, "invalid argument") \
   X(ErrorMemoryAllocation, 2, "out of memory") \
   X(ErrorInvalidConfiguration, 9, "invalid configuration argument") \
-  X(ErrorInsufficientDriver, 35, \
-    "CUDA driver version is insufficient for CUDA runtime version") \
   X(ErrorNoDevice, 100, "no CUDA-capable device is detected") \
   X(ErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing") \
   X(ErrorStreamCaptureInvalidated, 901, \
@@ -69,22 +67,19 @@ struct State {
   std::map<std::string, long long> kernels;  /* how often each ran                            */
   std::map<const void *, Thing> live;
   cudaError_t last = cudaSuccess;
-  cudaError_t sticky = cudaSuccess;          /* After it every call fails.                    */
   const char *unread = NULL;                 /* a launch that failed, and nobody looked       */
   const char *op = NULL;                     /* what the device runs now                      */
   Here op_here;
   cudaStream_t capture = NULL;               /* the stream that captures                      */
   int capture_is_broken = 0;
-  int lazy = 1;                              /* The rest is from the environment.             */
-  int reuse = 0;
-  int devices = 1;
-  int fail_code = 0;
+  int lazy;                                  /* The rest is from the environment.             */
+  int reuse;
+  int devices;
   long fail_at = 0;
   std::string fail_name;
   std::string order;
-  size_t memory = (size_t)8 << 30;
-  State() { read_environment(); }
-  inline void read_environment();
+  size_t memory;
+  inline State();
 };
 
 inline State &state() {
@@ -97,16 +92,15 @@ inline const char *setting(const char *name, const char *otherwise) {
   return text && *text ? text : otherwise;
 }
 
-/* CUDASHIM_FAIL is NAME:N or NAME:N:CODE. */
-inline void State::read_environment() {
+/* CUDASHIM_FAIL is NAME:N. */
+inline State::State() {
   char name[100] = "";
   lazy = atoi(setting("CUDASHIM_LAZY", "1"));
   reuse = atoi(setting("CUDASHIM_REUSE", "0"));
   devices = atoi(setting("CUDASHIM_DEVICES", "1"));
   order = setting("CUDASHIM_ORDER", "fwd");
   memory = strtoull(setting("CUDASHIM_MEM", "8589934592"), NULL, 10);
-  fail_at = fail_code = 0;
-  sscanf(setting("CUDASHIM_FAIL", ""), "%99[^:]:%ld:%d", name, &fail_at, &fail_code);
+  sscanf(setting("CUDASHIM_FAIL", ""), "%99[^:]:%ld", name, &fail_at);
   fail_name = name;
 }
 
@@ -131,19 +125,13 @@ inline std::string tidy(const char *name) {
 
 /* ---- Errors, injected and real */
 
-/* Returns the code with which this call has to fail, or 0. */
-inline int injected(const char *name, int usual) {
+/* Returns 1 if this call has to fail. */
+inline int injected(const char *name) {
   State &s = state();
-  if (!s.fail_at || s.fail_name != name || --s.fail_at > 0) return 0;
-  return s.fail_code ? s.fail_code : usual;
+  return s.fail_at && s.fail_name == name && --s.fail_at == 0;
 }
 
-inline cudaError_t fail(int code) {
-  State &s = state();
-  s.last = (cudaError_t)code;
-  if (code >= 700 && code <= 719) s.sticky = s.last;
-  return s.last;
-}
+inline cudaError_t fail(cudaError_t error) { return state().last = error; }
 
 enum Rule { ANYTIME, NOT_IN_CAPTURE };
 
@@ -151,10 +139,9 @@ enum Rule { ANYTIME, NOT_IN_CAPTURE };
 inline cudaError_t enter(const char *name, Rule rule) {
   State &s = state();
   s.count.api++;
-  if (s.sticky) return s.last = s.sticky;
-  int usual = strstr(name, "Malloc") ? cudaErrorMemoryAllocation : cudaErrorUnknown;
-  if (int code = injected(name, usual)) return fail(code);
-  if (s.devices <= 0) return fail(s.devices ? -s.devices : cudaErrorNoDevice);
+  if (injected(name))
+    return fail(strstr(name, "Malloc") ? cudaErrorMemoryAllocation : cudaErrorUnknown);
+  if (!s.devices) return fail(cudaErrorNoDevice);
   if (rule == ANYTIME || !s.capture) return cudaSuccess;
   s.capture_is_broken = 1;
   return fail(cudaErrorStreamCaptureUnsupported);
@@ -356,16 +343,6 @@ CUDASHIM_FOR_TESTS long long cudashim_count(const char *name) {
   CUDASHIM_COUNTERS(X)
 #undef X
   cudashim::fatal(cudashim::Here("cudashim_count", 0), "no counter is called %s", name);
-}
-
-/* Counts from 0 again, forgets errors, and reads the environment again. */
-CUDASHIM_FOR_TESTS void cudashim_reset(void) {
-  cudashim::State &s = cudashim::state();
-  s.count = cudashim::Counters();
-  s.kernels.clear();
-  s.last = s.sticky = cudaSuccess;
-  s.unread = NULL;
-  s.read_environment();
 }
 
 /* Prints what was not given back. Returns the number of these things. */
