@@ -14,9 +14,9 @@ static edf_node *build(const char *tensors, const char *text) {
 
 /* Returns the error; what is printed is in captured[]. */
 static double check(edf_node *y, const char *lines) {
-  capture_begin();
-  double error = edf_check_backward(y, lines);
-  capture_end();
+  static double error;
+  CAPTURE(error = edf_check_backward(y, lines));
+  CHECK(!panicked, "%s", caught);
   return error;
 }
 
@@ -66,7 +66,7 @@ enum { GOOD = sizeof good / sizeof *good };
 
 static int nodes(void) { return edf.n_inputs + edf.n_parameters + edf.n_compnodes; }
 
-static void right_answers_are_accepted(void) {
+TEST(right_answers_are_accepted) {
   for (int k = 0; k < GOOD; k++) {
     edf_node *y = build(good[k].tensors, good[k].text);
     int before = nodes();
@@ -105,7 +105,7 @@ static const struct { const char *const *to, *answer, *words; } bad[] = {
 };
 enum { BAD = sizeof bad / sizeof *bad };
 
-static void wrong_answers_are_refused_by_name(void) {
+TEST(wrong_answers_are_refused_by_name) {
   for (int k = 0; k < BAD; k++) {
     edf_node *y = build(bad[k].to[0], bad[k].to[1]);
     double error = check(y, bad[k].answer);
@@ -128,7 +128,7 @@ static const struct { const char *line, *words; } unreadable[] = {
   { "W.grad[i,j] += W[9,9] ; 2", "one sum of products" }
 };
 
-static void what_cannot_be_read_is_said_with_its_line(void) {
+TEST(what_cannot_be_read_is_said_with_its_line) {
   for (size_t k = 0; k < sizeof unreadable / sizeof *unreadable; k++) {
     edf_node *y = build(affine[0], affine[1]);
     edf_real before = y->value[3];
@@ -138,16 +138,14 @@ static void what_cannot_be_read_is_said_with_its_line(void) {
     WORDS(captured, unreadable[k].words);
     CHECK(y->value[3] == before, "%s: a value has changed", unreadable[k].line);
     Backward(y);
-    edf_clear();
-    CHECK(memory.live == 0, "%s: %ld blocks are left", unreadable[k].line, memory.live);
-    memory.live = 0;
+    harness_clear(__FILE__, __LINE__, unreadable[k].line);
   }
 }
 
 /* ---- What is checked */
 
 /* Nodes that C calls have built can be asked for too. What Backward has left stays. */
-static void nodes_of_c_calls_are_checked(void) {
+TEST(nodes_of_c_calls_are_checked) {
   declare_plain("x[b,3] k[b]=4 W[3,4] B[4]");
   Parameter *w = edf_find("W");
   edf_node *x = edf_find("x"), *k = edf_find("k");
@@ -165,24 +163,15 @@ static void nodes_of_c_calls_are_checked(void) {
   CHECK(check(l, "P.grad[b,k[b]] -= l.grad[b] / P[b,k[b]]") <= right, "%s", captured);
   CHECK(check(l, "P.grad[b,k[b]] += l.grad[b] / P[b,k[b]]") > right, "%s", captured);
   CHECK(w->grad[3] == before, "%g was %g", (double)w->grad[3], (double)before);
-  edf_clear();
 }
 
 /* The gradient of an Input may be left out, that of a Parameter may not. */
-static void gradients_of_inputs_may_be_missing(void) {
+TEST(gradients_of_inputs_may_be_missing) {
   declare_plain("x[b,3] W[3,3] C[3]");
   edf_node *y = edf_equations("%s", affine[1]);
   CHECK(check(y, (W C) + 1) <= right, "%s", captured);
   CHECK(check(y, (X C) + 1) == 1, "%s", captured);
   WORDS(captured, "FAIL|W.grad: missing");
-  edf_clear();
 }
 
-int main(void) {
-  RUN(right_answers_are_accepted);
-  RUN(wrong_answers_are_refused_by_name);
-  RUN(what_cannot_be_read_is_said_with_its_line);
-  RUN(nodes_of_c_calls_are_checked);
-  RUN(gradients_of_inputs_may_be_missing);
-  return harness_report();
-}
+int main(void) { return harness_main(); }

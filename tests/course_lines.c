@@ -10,6 +10,8 @@
 
 #include "plain.h"
 
+#define AT(number) LOOPS(at_##number, run_slide)
+
 /* to = sig(start + the sum of the terms) */
 #define SIG_SUM(to, start, loops, term) \
   { double s = start; loops s += term; to = plain_sig(s); }
@@ -33,27 +35,27 @@ static void convolve(const char *shape, const char *text, int X, int Y, int step
 }
 
 /* ---- Basic tensor products */
-static void at_1(void) {
+AT(1) {
   SLIDE("x[5] y[5]", "z = x[I] y[I]")
   IN1(x, 5); IN1(y, 5); OUT0(z);
   *z = dot(x, y, 5);
 }
-static void at_2(void) {
+AT(2) {
   SLIDE("W[3,5] x[5]", "y[i] = W[i,J] x[J]")
   IN2(W, 3, 5); IN1(x, 5); OUT1(y, 3);
   FOR(i, 3) y[i] = dot(W[i], x, 5);
 }
-static void at_3(void) {
+AT(3) {
   SLIDE("W[3,5] x[3]", "y[j] = W[I,j] x[I]")
   IN2(W, 3, 5); IN1(x, 3); OUT1(y, 5);
   FOR(i, 3) FOR(j, 5) y[j] += W[i][j] * x[i];
 }
-static void at_4(void) {
+AT(4) {
   SLIDE("B[4,3] C[4,5]", "A[i,j] = B[K,i] C[K,j]")
   IN2(B, 4, 3); IN2(C, 4, 5); OUT2(A, 3, 5);
   FOR(i, 3) FOR(j, 5) FOR(k, 4) A[i][j] += B[k][i] * C[k][j];
 }
-static void at_5(void) {
+AT(5) {
   SLIDE("A[2,3,4] B[2,5,4]",
         "Y[h,i,j] = A[h,i,K] B[h,j,K]\n\n"
         "for h,i,j,k: Y[h,i,j] += A[h,i,k] B[h,j,k]\n\n"
@@ -61,7 +63,7 @@ static void at_5(void) {
   IN3(A, 2, 3, 4); IN3(B, 2, 5, 4); OUT3(Y, 2, 3, 5);
   FOR(h, 2) FOR(i, 3) FOR(j, 5) Y[h][i][j] = dot(A[h][i], B[h][j], 4);
 }
-static void at_6(void) {
+AT(6) {
   SLIDE("W[4,3,3] z[3]",
         "x[0,i] = z[i]\n"
         "x[t+1,i] = W[t,i,J] x[t,J]")
@@ -69,12 +71,12 @@ static void at_6(void) {
   FOR(i, 3) x[0][i] = z[i];
   FOR(t, 4) FOR(i, 3) x[t + 1][i] = dot(W[t][i], x[t], 3);
 }
-static void at_7(void) {
+AT(7) {
   SLIDE("x[5] y[4]", "z[i,j] = x[i] y[j]")
   IN1(x, 5); IN1(y, 4); OUT2(z, 5, 4);
   FOR(i, 5) FOR(j, 4) z[i][j] = x[i] * y[j];
 }
-static void at_8(void) {
+AT(8) {
   SLIDE("x y",
         "u=x^2\n"
         "v=y^2\n"
@@ -86,7 +88,7 @@ static void at_8(void) {
   *r = *u + *v;
   *L = sqrt(*r);
 }
-static void at_9(void) {
+AT(9) {
   SLIDE("W[4,5] x[b,5]",
         "y[b,i] = sig( W[i,J] x[b,J] )\n\n"
         "y[b,i] = σ(W[i,J] ⊙ x[b,J])\n\n"
@@ -97,14 +99,14 @@ static void at_9(void) {
 }
 
 /* ---- MLP, softmax, loss */
-static void at_10(void) {
+AT(10) {
   SLIDE("x[b,5]",
         "h[b,j]  = sig( W0[j,I] x[b,I] - C0[j] ) | j<4\n\n"
         "h[b,j]  = σ( W0[j,I] x[b,I] − C0[j] ) | j<4")
   IN2(W0, 4, 5); IN2(x, 3, 5); IN1(C0, 4); OUT2(h, 3, 4);
   FOR(b, 3) FOR(j, 4) h[b][j] = plain_sig(dot(W0[j], x[b], 5) - C0[j]);
 }
-static void at_11(void) {
+AT(11) {
   SLIDE("h[b,5]",
         "s[b,k]  = W1[k,J] h[b,J] - C1[k] | k<4\n"
         "s'[b,k]  = sig( W1[k,J] h[b,J] - C1[k] )")
@@ -112,7 +114,7 @@ static void at_11(void) {
   FOR(b, 3) FOR(k, 4) s[b][k] = dot(W1[k], h[b], 5) - C1[k];
   FOR(b, 3) FOR(k, 4) s_[b][k] = plain_sig(s[b][k]);
 }
-static void at_12(void) {
+AT(12) {
   SLIDE("s[b,5]", "P[b,k]  = softmax_k s[b,k]")
   IN2(s, 3, 5); OUT2(P, 3, 5);
   FOR(b, 3) {
@@ -120,7 +122,7 @@ static void at_12(void) {
     plain_softmax(P[b], 5, 1);
   }
 }
-static void at_13(void) {
+AT(13) {
   SLIDE("P[b,5]+ y[b]=5",
         "loss[b] = -ln P[b,y[b]]\n"
         "L = (1/B) sum_b loss[b]\n\n"
@@ -131,7 +133,7 @@ static void at_13(void) {
   IN2(P, 3, 5); IN1(y, 3); OUT1(loss, 3); OUT0(L);
   FOR(b, 3) *L += (loss[b] = -log(P[b][(int)y[b]])) / 3;
 }
-static void at_14(void) {
+AT(14) {
   SLIDE("x[b,5] W[5,4]",
         "y[b,j] = W[I,j] x[b,I] - B[j]\n"
         "z[b,j] = W[I,j] x[b,I] + B[j]\n\n"
@@ -146,7 +148,7 @@ static void at_14(void) {
     z[b][j] += B[j];
   }
 }
-static void at_15(void) {
+AT(15) {
   SLIDE("y[b,4] yg[b,4] u x yg'",
         "xg[b,i] += yg[b,i] y[b,i] (1-y[b,i])\n"
         "v = 2 sig(2u) - 1\n"
@@ -156,12 +158,12 @@ static void at_15(void) {
   *v = tanh(u);
   *xg_ = x > 0 ? yg_ : 0;
 }
-static void at_16(void) {
+AT(16) {
   SLIDE("x[5]", "s[k] = W[k,J] x[J] + b[k] | k<4")
   IN2(W, 4, 5); IN1(x, 5); IN1(b, 4); OUT1(s, 4);
   FOR(k, 4) s[k] = dot(W[k], x, 5) + b[k];
 }
-static void at_17(void) {
+AT(17) {
   SLIDE("s[b,5]",
         "Z[b] += exp(s[b,j])\n"
         "p[b,j] = exp(s[b,j])/Z[b]\n\n"
@@ -176,7 +178,7 @@ static void at_17(void) {
     FOR(j, 5) p[b][j] = exp(s[b][j]) / Z[b];
   }
 }
-static void at_17_backward(void) {
+AT(17_backward) {
   SLIDE("s[b,5] pg[b,5] Z[b]+",
         "sg[b,j] += pg[b,j] exp(s[b,j])/Z[b]\n"
         "Zg[b] -= pg[b,J] exp(s[b,J])/Z[b]^2\n"
@@ -187,7 +189,7 @@ static void at_17_backward(void) {
     FOR(j, 5) sg[b][j] = pg[b][j] * exp(s[b][j]) / Z[b] + Zg[b] * exp(s[b][j]);
   }
 }
-static void at_18(void) {
+AT(18) {
   SLIDE("p[b,5] pg[b,5]",
         "e[b] = -p[b,J] pg[b,J]\n"
         "sg[b,j] += p[b,j] (pg[b,j] + e[b])")
@@ -197,7 +199,7 @@ static void at_18(void) {
     FOR(j, 5) sg[b][j] = p[b][j] * (pg[b][j] + e[b]);
   }
 }
-static void at_19(void) {
+AT(19) {
   SLIDE("x@.48 y@1.02",
         "And = sig(100 (x+y-1.5))\n"
         "Or = sig(100 (x+y-.5))\n"
@@ -207,7 +209,7 @@ static void at_19(void) {
   *Or = plain_sig(100 * (x + y - 0.5));
   *Not = plain_sig(100 * (0.5 - x));
 }
-static void at_20(void) {
+AT(20) {
   SLIDE("Phi[4] x[4] y yhat[3]",
         "L = (Phi[J] x[J] - y)^2\n"
         "M = sum_l (y - yhat[l])^2")
@@ -215,14 +217,14 @@ static void at_20(void) {
   *L = pow(dot(Phi, x, 4) - y, 2);
   FOR(l, 3) *M += (y - yhat[l]) * (y - yhat[l]);
 }
-static void at_20_robust(void) {
+AT(20_robust) {
   SLIDE("P[b,5]+ y[b]=5 Lmax@2", "L[b] = Lmax tanh(-ln P[b,y[b]]/Lmax)")
   IN2(P, 3, 5); IN1(y, 3); IN0(Lmax); OUT1(L, 3);
   FOR(b, 3) L[b] = Lmax * tanh(-log(P[b][(int)y[b]]) / Lmax);
 }
 
 /* ---- CNN and pooling */
-static void at_21(void) {
+AT(21) {
   SLIDE("L[b,4,4,2]",
         "L'[b,x,y,j] = sig( W[DX,DY,I,j] L[b,x+DX,y+DY,I] - B[j] ) | DX<2, DY<3, j<3\n\n"
         "L'[b,x,y,j] = σ( W[ΔX,ΔY,I,j] L[b,x+ΔX,y+ΔY,I] − B[j] ) | ΔX<2, ΔY<3, j<3")
@@ -231,12 +233,12 @@ static void at_21(void) {
     SIG_SUM(L_[b][x][y][j], -B[j], FOR(dx, 2) FOR(dy, 3) FOR(i, 2),
             W[dx][dy][i][j] * L[b][x + dx][y + dy][i])
 }
-static void at_22(void) {
+AT(22) {
   convolve("L[b,4,4,2]",
            "L'[b,x,y,n] = sig( K[n,DX,DY,I] L[b,x+DX,y+DY,I] - B[n] ) | DX<2, DY<3, n<3",
            4, 4, 1, 1, -1);
 }
-static void at_23(void) {
+AT(23) {
   SLIDE("L[b,4,4,2] Lg'[b,3,2,3] W[2,3,2,3]",
         "Wg[dx,dy,i,j] += (1/B) Lg'[b,x,y,j] L[b,x+dx,y+dy,i]\n"
         "Lg[b,x+dx,y+dy,i] += W[dx,dy,i,j] Lg'[b,x,y,j]")
@@ -247,7 +249,7 @@ static void at_23(void) {
     Lg[b][x + dx][y + dy][i] += W[dx][dy][i][j] * Lg_[b][x][y][j];
   }
 }
-static void at_24(void) {
+AT(24) {
   SLIDE("L[b,4,3,2]",
         "Lp[b,x+1,y+1,i] = L[b,x,y,i]\n"
         "L'[b,x,y,i] = L[b,x-1,y-1,i] | x<6, y<5")       /* zeros behind it, too */
@@ -255,17 +257,17 @@ static void at_24(void) {
   FOR(b, 3) FOR(x, 4) FOR(y, 3) FOR(i, 2)
     Lp[b][x + 1][y + 1][i] = L_[b][x + 1][y + 1][i] = L[b][x][y][i];
 }
-static void at_25(void) {
+AT(25) {
   convolve("L[b,6,5,2]",
            "L'[b,x,y,n] = sig( K[n,DX,DY,I] L[b,2*x+DX,2*y+DY,I] - B[n] ) | DX<2, DY<3, n<3",
            6, 5, 2, 1, -1);
 }
-static void at_26(void) {
+AT(26) {
   convolve("L[b,5,6,2]",
            "L'[b,x,y,n] = sig( K[n,DX,DY,I] L[b,x+2*DX,y+2*DY,I] + B[n] ) | DX<2, DY<3, n<3",
            5, 6, 1, 2, 1);
 }
-static void at_27(void) {
+AT(27) {
   SLIDE("L[b,4,4,2]",
         "L'[b,x,y,i] = max_{dx,dy} L[b,2*x+dx,2*y+dy,i] | dx<2, dy<2\n"
         "L''[b,x,y,i] = (1/2^2) sum_{dx,dy} L[b,2*x+dx,2*y+dy,i] | dx<2, dy<2\n"
@@ -284,7 +286,7 @@ static void at_27(void) {
     }
   }
 }
-static void at_30(void) {
+AT(30) {
   SLIDE("L[b,4,4,2]",
         "M[b,x,y,dx,dy,i] = L[b,x+dx,y+dy,i] | dx<2, dy<3\n"
         "L'[b,x,y,j] = M[b,x,y,DX,DY,I] W[(DX,DY,I),j] | j<3")
@@ -294,18 +296,18 @@ static void at_30(void) {
     FOR(j, 3) L_[b][x][y][j] += L[b][x + dx][y + dy][i] * W[(dx * 3 + dy) * 2 + i][j];
   }
 }
-static void at_31(void) {
+AT(31) {
   SLIDE("L[b,2,3,2]", "L'[b,(x,y,c)] = L[b,x,y,c]")
   IN4(L, 3, 2, 3, 2); OUT2(L_, 3, 12);
   FOR(b, 3) FOR(x, 2) FOR(y, 3) FOR(c, 2) L_[b][(x * 3 + y) * 2 + c] = L[b][x][y][c];
 }
-static void at_32(void) {
+AT(32) {
   SLIDE("L[b,4,6,2]",
         "L2[b,x,y,n] = 1/4 (L[b,2x,2y,n]+L[b,2x+1,2y,n]+L[b,2x,2y+1,n]+L[b,2x+1,2y+1,n])")
   IN4(L, 3, 4, 6, 2); OUT4(L2, 3, 2, 3, 2);
   FOR(b, 3) FOR(x, 4) FOR(y, 6) FOR(n, 2) L2[b][x / 2][y / 2][n] += L[b][x][y][n] / 4;
 }
-static void at_34(void) {
+AT(34) {
   SLIDE("W[3,2,2,4] L[3,2,4]",
         "L'[2*x+dx,2*y+dy,i] += W[dx,dy,i,j] L[x,y,j]\n\n"
         "L'[2*x+DX,2*y+DY,i] = W[DX,DY,i,J] L[x,y,J]\n\n"
@@ -314,7 +316,7 @@ static void at_34(void) {
   FOR(x, 3) FOR(y, 2) FOR(dx, 3) FOR(dy, 2) FOR(i, 2) FOR(j, 4)
     L_[2 * x + dx][2 * y + dy][i] += W[dx][dy][i][j] * L[x][y][j];
 }
-static void at_36(void) {
+AT(36) {
   SLIDE("w[b,6]=7",
         "L0[b,t,i] = e[w[b,t],i] | w<7, i<2\n"
         "L1[b,t,i] = sig( W[DT,J,i] L0[b,2t+DT,J] - B[i] ) | DT<2, i<4")
@@ -323,7 +325,7 @@ static void at_36(void) {
   FOR(b, 3) FOR(t, 3) FOR(i, 4)
     SIG_SUM(L1[b][t][i], -B[i], FOR(dt, 2) FOR(j, 2), W[dt][j][i] * L0[b][2 * t + dt][j])
 }
-static void at_38(void) {
+AT(38) {
   SLIDE("A[b,2,3,4] C[b,2,3,1]", "L'[b,x,y,J1+J2] = A[b,x,y,J1] ; C[b,x,y,J2]")
   IN4(A, 3, 2, 3, 4); IN4(C, 3, 2, 3, 1); OUT4(L_, 3, 2, 3, 5);
   FOR(b, 3) FOR(x, 2) FOR(y, 3) FOR(j, 5)
@@ -331,7 +333,7 @@ static void at_38(void) {
 }
 
 /* ---- ResNet / highway */
-static void at_40(void) {
+AT(40) {
   SLIDE("z[b,4,3,2]",
         "L[0,b,x,y,j] = z[b,x,y,j]\n"
         "L[l+1,b,x,y,j] = L[l,b,x,y,j] + sig( W[l,DX,DY,I,j] L[l,b,x+DX,y+DY,I] - B[l,j] )"
@@ -346,12 +348,12 @@ static void at_40(void) {
     L[l + 1][b][x][y][j] = L[l][b][x][y][j] + plain_sig(s);
   }
 }
-static void at_41(void) {
+AT(41) {
   SLIDE("L[b,4,6,2]", "L'[b,x,y,J+K] = L[b,2*x,2*y,J] ; 0 | K<1")
   IN4(L, 3, 4, 6, 2); OUT4(L_, 3, 2, 3, 3);
   FOR(b, 3) FOR(x, 2) FOR(y, 3) FOR(j, 2) L_[b][x][y][j] = L[b][2 * x][2 * y][j];
 }
-static void at_43(void) {
+AT(43) {
   SLIDE("L[b,3,3,2]",
         "R[b,x,y,j] = sig( W[DX,DY,I,j] L[b,x+DX,y+DY,I] - B[j] )"
         " | x<3, y<3, DX<2, DY<2, j<3\n"
@@ -364,7 +366,7 @@ static void at_43(void) {
               x + dx < 3 && y + dy < 3 ? W[dx][dy][i][j] * L[b][x + dx][y + dy][i] : 0)
   }
 }
-static void at_44(void) {
+AT(44) {
   SLIDE("h[4]",
         "u[i] = sig(W[i,J] h[J] - B[i]) | i<4\n"
         "h'[i] = h[i] + u[i]")
@@ -372,7 +374,7 @@ static void at_44(void) {
   FOR(i, 4) u[i] = plain_sig(dot(W[i], h, 4) - B[i]);
   FOR(i, 4) h_[i] = h[i] + u[i];
 }
-static void at_45(void) {
+AT(45) {
   SLIDE("L[b,3,3,2]",
         "M[b,x,y,j] = sig( K1[j,DX,DY,I] L[b,x+DX,y+DY,I] - B1[j] )"
         " | x<3, y<3, DX<2, DY<2, j<3\n"
@@ -392,14 +394,14 @@ static void at_45(void) {
 }
 
 /* ---- Recurrent */
-static void at_46(void) {
+AT(46) {
   SLIDE("x[b,4,2]", "h[b,t,j] = sig( Whh[j,I] h[b,t-1,I] + Wxh[j,K] x[b,t,K] - B[j] ) | j<3")
   IN3(x, 3, 4, 2); IN2(Whh, 3, 3); IN2(Wxh, 3, 2); IN1(B, 3); OUT3(h, 3, 4, 3);
   FOR(b, 3) FOR(t, 4) FOR(j, 3)
     h[b][t][j] = plain_sig((t ? dot(Whh[j], h[b][t - 1], 3) : 0) + dot(Wxh[j], x[b][t], 2)
                            - B[j]);
 }
-static void at_49(void) {
+AT(49) {
   SLIDE("x[b,4,2]",
         "G1[b,t,j] = sig( W1h[j,I] h[b,t-1,I] + W1x[j,K] x[b,t,K] - B1[j] ) | j<3\n"
         "h1[b,t,j] = G1[b,t,j] h[b,t-1,j]\n"
@@ -421,7 +423,7 @@ static void at_49(void) {
     }
   }
 }
-static void at_51(void) {
+AT(51) {
   SLIDE("x[b,4,2]",
         "v[b,t,K+I] = x[b,t,K] ; h[b,t-1,I]\n"
         "f[b,t,j] = sig( Wf[j,I] v[b,t,I] + bf[j] ) | j<3\n"
@@ -440,7 +442,7 @@ static void at_51(void) {
     h[b][t][j] = plain_sig(dot(Wo[j], v, 5) + bo[j]) * tanh(c[b][t][j]);
   }
 }
-static void at_52(void) {
+AT(52) {
   SLIDE("k[b,4]=6 e[6,3]",
         "h[b,t,j] = tanh( V[j,I] h[b,t-1,I] + W[j,J] e[k[b,t],J] ) | j<3\n"
         "P[b,t,w] = softmax_w e[w,I] h[b,t-1,I] | t<4")
@@ -452,28 +454,26 @@ static void at_52(void) {
     plain_softmax(P[b][t], 6, 1);
   }
 }
-static void at_53(void) {
-  SLIDE("x[4,3]",
-        "h[-1,t,j] = x[t,j]\n"
-        "h[l,t,j] = sig( W[l,j,I] h[l-1,t,I] + V[l,j,I] h[l,t-1,I] - B[l,j] ) | l<2")
-  IN2(x, 4, 3); IN3(W, 2, 3, 3); IN3(V, 2, 3, 3); IN2(B, 2, 3); OUT3(h, 2, 4, 3);
-  FOR(l, 2) FOR(t, 4) FOR(j, 3)
-    h[l][t][j] = plain_sig(dot(W[l][j], l ? h[l - 1][t] : x[t], 3)
-                           + (t ? dot(V[l][j], h[l][t - 1], 3) : 0) - B[l][j]);
-}
-static void at_53_residual(void) {
-  SLIDE("x[4,3]",
-        "h[-1,t,j] = x[t,j]\n"
-        "h[l,t,j] = h[l-1,t,j] + sig( W[l,j,I] h[l-1,t,I] + V[l,j,I] h[l,t-1,I] - B[l,j] )"
-        " | l<2")
+/* Layers of states, and residual ones */
+static void stacked(const char *text, int residual) {
+  SLIDE("x[4,3]", text)
   IN2(x, 4, 3); IN3(W, 2, 3, 3); IN3(V, 2, 3, 3); IN2(B, 2, 3); OUT3(h, 2, 4, 3);
   FOR(l, 2) FOR(t, 4) FOR(j, 3) {
     const double *below = l ? h[l - 1][t] : x[t];
-    h[l][t][j] = below[j] + plain_sig(dot(W[l][j], below, 3)
-                                      + (t ? dot(V[l][j], h[l][t - 1], 3) : 0) - B[l][j]);
+    double before = t ? dot(V[l][j], h[l][t - 1], 3) : 0;
+    h[l][t][j] = residual * below[j] + plain_sig(dot(W[l][j], below, 3) + before - B[l][j]);
   }
 }
-static void at_53_bidirectional(void) {
+AT(53) {
+  stacked("h[-1,t,j] = x[t,j]\n"
+          "h[l,t,j] = sig( W[l,j,I] h[l-1,t,I] + V[l,j,I] h[l,t-1,I] - B[l,j] ) | l<2", 0);
+}
+AT(53_residual) {
+  stacked("h[-1,t,j] = x[t,j]\n"
+          "h[l,t,j] = h[l-1,t,j] + sig( W[l,j,I] h[l-1,t,I] + V[l,j,I] h[l,t-1,I] - B[l,j] )"
+          " | l<2", 1);
+}
+AT(53_bidirectional) {
   SLIDE("x[4,2]",
         "hf[t,j] = sig( Wf[j,I] hf[t-1,I] + Vf[j,K] x[t,K] - Bf[j] ) | j<3\n"
         "hb[t,j] = sig( Wb[j,I] hb[t+1,I] + Vb[j,K] x[t,K] - Bb[j] ) | j<3\n"
@@ -488,7 +488,7 @@ static void at_53_bidirectional(void) {
     h[r][3 + j] = plain_sig(after + dot(Vb[j], x[r], 2) - Bb[j]);
   }
 }
-static void at_55(void) {
+AT(55) {
   SLIDE("e[5,2] h[6,3] y[3]=5",
         "P[t,z] = softmax_z e[z,I] W[I,J] h[t,J]\n"
         "F[0,0]=1\n"
@@ -506,7 +506,7 @@ static void at_55(void) {
 }
 
 /* ---- Attention and transformer */
-static void at_56(void) {
+AT(56) {
   SLIDE("w[3]=6 e[6,4] h[5,4]",
         "al[to,ti] = softmax_ti ( e[w[to],J] h[ti,J] )\n"
         "h'[to,J] = al[to,T] h[T,J]")
@@ -517,13 +517,13 @@ static void at_56(void) {
     FOR(i, 5) FOR(j, 4) h_[o][j] += al[o][i] * h[i][j];
   }
 }
-static void at_58(void) {
+AT(58) {
   SLIDE("e[6,2] h[5,3]", "P[w] = softmax_w e[w,I] Wauto[I,J] h[4-1,J]")
   IN2(e, 6, 2); IN2(Wauto, 2, 3); IN2(h, 5, 3); OUT1(P, 6);
   FOR(w, 6) FOR(i, 2) FOR(j, 3) P[w] += e[w][i] * Wauto[i][j] * h[3][j];
   plain_softmax(P, 6, 1);
 }
-static void at_61(void) {
+AT(61) {
   SLIDE("L[4,3]",
         "Q[k,t,i] = WQ[k,i,J] L[t,J] | k<2, i<5\n"
         "Ky[k,t,i] = WK[k,i,J] L[t,J] | k<2, i<5\n"
@@ -536,7 +536,7 @@ static void at_61(void) {
     V[k][t][i] = dot(WV[k][i], L[t], 3);
   }
 }
-static void at_62(void) {
+AT(62) {
   SLIDE("Q[2,4,3] Ky[2,5,3]", "al[k,t1,t2] = softmax_t2 (1/sqrt I) Q[k,t1,I] Ky[k,t2,I]")
   IN3(Q, 2, 4, 3); IN3(Ky, 2, 5, 3); OUT3(al, 2, 4, 5);
   FOR(k, 2) FOR(t, 4) {
@@ -544,7 +544,7 @@ static void at_62(void) {
     plain_softmax(al[k][t], 5, 1);
   }
 }
-static void at_63(void) {
+AT(63) {
   SLIDE("Q[2,4,3] Ky[2,4,3]",
         "al[k,t1,t2] = softmax_t2 (1/sqrt I) Q[k,t1,I] Ky[k,t2,I] | t2<=t1\n\n"
         "al[k,t1,t2] = softmax_t2(Q[k,t1,I] Ky[k,t2,I] / sqrt(I)) | t2 ≤ t1")
@@ -554,7 +554,7 @@ static void at_63(void) {
     plain_softmax(al[k][t], t + 1, 1);
   }
 }
-static void at_64(void) {
+AT(64) {
   SLIDE("al[2,4,5] V[2,5,3]",
         "H[k,t,i] = al[k,t,T] V[k,T,i]\n"
         "L'[t,j] = W0[j,(K,I)] H[K,t,I] | j<6")
@@ -564,7 +564,7 @@ static void at_64(void) {
     FOR(j, 6) L_[t][j] += W0[j][k * 3 + i] * H[k][t][i];
   }
 }
-static void at_65(void) {
+AT(65) {
   SLIDE("L[4,3]",
         "h[t,i] = relu(W1[i,J] L[t,J] - B1[i]) | i<5\n"
         "L'[t,j] = W2[j,I] h[t,I] - B2[j] | j<3")
@@ -573,12 +573,12 @@ static void at_65(void) {
   FOR(t, 4) FOR(i, 5) h[t][i] = plain_relu(dot(W1[i], L[t], 3) - B1[i]);
   FOR(t, 4) FOR(j, 3) L_[t][j] = dot(W2[j], h[t], 5) - B2[j];
 }
-static void at_68(void) {
+AT(68) {
   SLIDE("w[4]=6 eW[6,3] eT[4,2]", "L0[t,I+I'] = eW[w[t],I] ; eT[t,I']")
   IN1(w, 4); IN2(eW, 6, 3); IN2(eT, 4, 2); OUT2(L0, 4, 5);
   FOR(t, 4) FOR(j, 5) L0[t][j] = j < 3 ? eW[(int)w[t]][j] : eT[t][j - 3];
 }
-static void at_69(void) {
+AT(69) {
   SLIDE("x[b,4,3]",
         "q[b,t,d]=x[b,t,I]WQ[I,d] | d<2\n"
         "k[b,t,d]=x[b,t,I]WK[I,d] | d<2\n"
@@ -598,7 +598,7 @@ static void at_69(void) {
     FOR(s, 4) FOR(d, 2) o[b][t][d] += al[b][t][s] * v[b][s][d];
   }
 }
-static void at_70(void) {
+AT(70) {
   SLIDE("al[3,2,4,4]+",
         "H = (1/(K T1 L)) sum_{l,k,t1,t2} al[l,k,t1,t2] (-ln al[l,k,t1,t2])\n"
         "D = (1/(K T1 (L-1))) sum_{k,t1,l} min( 15, sum_t2 al[l,k,t1,t2] (t1-t2)^2 )")
@@ -610,7 +610,7 @@ static void at_70(void) {
     *D += fmin(15, far) / 16;
   }
 }
-static void at_70_beta(void) {
+AT(70_beta) {
   SLIDE("s[b,5] beta@2", "P[b,k] = softmax_k beta s[b,k]")
   IN2(s, 3, 5); IN0(beta); OUT2(P, 3, 5);
   FOR(b, 3) {
@@ -620,7 +620,7 @@ static void at_70_beta(void) {
 }
 
 /* ---- Normalisation, dropout */
-static void at_71(void) {
+AT(71) {
   SLIDE("x[b,4]",
         "mu[j]=(1/B) x[B,j]\n"
         "s[j]=(1/(B-1)) sum_b (x[b,j]-mu[j])^2\n"
@@ -631,7 +631,7 @@ static void at_71(void) {
   IN2(x, 3, 4); OUT2(x_, 3, 4);
   FOR(j, 4) standardize(&x_[0][j], &x[0][j], 3, 4);
 }
-static void at_72(void) {
+AT(72) {
   SLIDE("L[b,2,3,2]",
         "mu[j]=(1/(B X Y)) L[B,X,Y,j]\n"
         "s[j]=(1/(B X Y-1)) sum_{b,x,y} (L[b,x,y,j]-mu[j])^2\n"
@@ -643,7 +643,7 @@ static void at_72(void) {
   FOR(j, 2) standardize(&L_[0][0][0][j], &L[0][0][0][j], 18, 2);
   FOR(j, 12) standardize(&L__[0][0][0][0] + j, &L[0][0][0][0] + j, 3, 12);
 }
-static void at_73(void) {
+AT(73) {
   SLIDE("L[b,2,3,2]",
         "mu[b,n]=(1/(X Y)) L[b,X,Y,n]\n"
         "s[b,n]=(1/(X Y-1)) sum_{x,y} (L[b,x,y,n]-mu[b,n])^2\n"
@@ -651,7 +651,7 @@ static void at_73(void) {
   IN4(L, 3, 2, 3, 2); OUT4(L_, 3, 2, 3, 2);
   FOR(b, 3) FOR(n, 2) standardize(&L_[b][0][0][n], &L[b][0][0][n], 6, 2);
 }
-static void at_74(void) {
+AT(74) {
   SLIDE("L[4,3]",
         "mu = (1/(T J)) L[T,J]\n"
         "s = sqrt( (1/(T J)) sum_{t,j} (L[t,j]-mu)^2 )\n"
@@ -662,7 +662,7 @@ static void at_74(void) {
   FOR(t, 4) FOR(j, 3) s += (L[t][j] - mu) * (L[t][j] - mu) / 12;
   FOR(t, 4) FOR(j, 3) L_[t][j] = plain_sig(A[j] / sqrt(s) * (L[t][j] - mu) + B[j]);
 }
-static void at_75(void) {
+AT(75) {
   SLIDE("L[b,2,2,3] x[4] a b'",
         "L'[b,x,y,n] = g[n] L[b,x,y,n] + be[n]\n"
         "x'[i] = a*x[i]+b'")
@@ -671,7 +671,7 @@ static void at_75(void) {
   FOR(b, 3) FOR(i, 2) FOR(j, 2) FOR(n, 3) L_[b][i][j][n] = g[n] * L[b][i][j][n] + be[n];
   FOR(i, 4) x_[i] = a * x[i] + b_;
 }
-static void at_76(void) {
+AT(76) {
   SLIDE("m[5]=2 x[5]",
         "y[i] = relu( W[i,J] m[J] x[J] ) | i<4\n"
         "y'[i] = relu( (1-.25) W[i,J] x[J] )\n"
@@ -687,7 +687,7 @@ static void at_76(void) {
 }
 
 /* ---- Generative, structured and other */
-static void at_78(void) {
+AT(78) {
   SLIDE("mu[4] sg[4]+ eps[4]",
         "z[i] = mu[i] + sg[i] eps[i]\n"
         "KL = 1/2 sum_i (mu[i]^2 + sg[i]^2 - 1 - ln sg[i]^2)")
@@ -697,7 +697,7 @@ static void at_78(void) {
     *KL += (mu[i] * mu[i] + sg[i] * sg[i] - 1 - log(sg[i] * sg[i])) / 2;
   }
 }
-static void at_79(void) {
+AT(79) {
   SLIDE("sN[4,3] sE'[4,4,3,3] sE[3,3,3] Y[4]=3",
         "s = sum_n sN[n,Y[n]] + sum_{n,m} sE'[n,m,Y[n],Y[m]]\n"
         "Z[0,y] = exp(sN[0,y])\n"
@@ -712,31 +712,4 @@ static void at_79(void) {
   }
 }
 
-/* ---- All of them; a number is had if all its parts are. */
-#define AT(name) { #name, at_##name }
-static const struct { const char *name; void (*loops)(void); } equations[] = {
-  AT(1), AT(2), AT(3), AT(4), AT(5), AT(6), AT(7), AT(8), AT(9), AT(10), AT(11), AT(12),
-  AT(13), AT(14), AT(15), AT(16), AT(17), AT(17_backward), AT(18), AT(19), AT(20),
-  AT(20_robust), AT(21), AT(22), AT(23), AT(24), AT(25), AT(26), AT(27), AT(30), AT(31),
-  AT(32), AT(34), AT(36), AT(38), AT(40), AT(41), AT(43), AT(44), AT(45),
-  AT(46), AT(49), AT(51), AT(52), AT(53), AT(53_residual), AT(53_bidirectional), AT(55),
-  AT(56), AT(58), AT(61), AT(62), AT(63), AT(64), AT(65), AT(68), AT(69), AT(70), AT(70_beta),
-  AT(71), AT(72), AT(73), AT(74), AT(75), AT(76), AT(78), AT(79)
-};
-
-static void (*now)(void);
-static void equation(void) { run_slide(now); }
-
-int main(void) {
-  int had[80] = { 0 }, n = 0;
-  for (size_t k = 0; k < sizeof equations / sizeof *equations; k++) {
-    int number = atoi(equations[k].name), failed = harness.failed;
-    now = equations[k].loops;
-    harness_run(equations[k].name, equation);
-    if (!had[number]) had[number] = 1;
-    if (harness.failed > failed) had[number] = -1;
-  }
-  for (int k = 0; k < 80; k++) n += had[k] > 0;
-  printf("equations: %d of 62\n", n);
-  return harness_report() || n < 62;
-}
+int main(void) { return harness_main(); }

@@ -48,7 +48,7 @@ static void leave(void) {
 }
 
 /* In a recorded pass no node's code runs, and yet its gradients have arrived. */
-static void a_replay_leaves_gradients_that_count(void) {
+TEST(a_replay_leaves_gradients_that_count) {
   static const edf_real data[] = { 1, 2, 3, 4 };
   Input *x = edf_input("x[b,2]");
   Parameter *p = edf_parameter("p[2]");
@@ -68,7 +68,7 @@ static void a_replay_leaves_gradients_that_count(void) {
 }
 
 /* The labels are looked at before the pass, since a device cannot stop. */
-static void wrong_classes_stop_before_the_pass(void) {
+TEST(wrong_classes_stop_before_the_pass) {
   static const edf_real labels[][2] = { { 1, 3 }, { -1, 0 }, { 1, (edf_real)1.5 }, { 2, 0 } };
   for (int kind = 0; kind < 12; kind++) {
     edf_node *k = edf_input_at("hw1.c", 1, "k[2]"), *s = edf_parameter("s[2,3]");
@@ -86,8 +86,4 @@ static void wrong_classes_stop_before_the_pass(void) {
   }
 }
 
-int main(void) {
-  RUN(a_replay_leaves_gradients_that_count);
-  RUN(wrong_classes_stop_before_the_pass);
-  return harness_report();
-}
+int main(void) { return harness_main(); }

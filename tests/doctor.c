@@ -148,9 +148,7 @@ static void train(program p, int seed, int steps, int with_doctor, int once) {
   network net = build();
   if (with_doctor) edf_doctor(net.loss);
   for (int i = 0; i < steps && !(once && said[0]); i++) {
-    capture_begin();
-    TRY(one_step(&net, seed * 977, i));
-    capture_end();
+    CAPTURE(one_step(&net, seed * 977, i));
     length += (size_t)snprintf(said + length, sizeof said - length, "%s", captured);
     if (panicked) break;
   }
@@ -197,7 +195,7 @@ static const char *headline(void) {
   return line;
 }
 
-static void each_mistake_is_named_first(void) {
+TEST(each_mistake_is_named_first) {
   for (int k = 0; k < FAULTS; k++) {
     train(faults[k].p, 1, STEPS, 1, 1);
     CHECK(strstr(headline(), faults[k].words), "%s: %s", faults[k].name,
@@ -216,14 +214,14 @@ static const program healthy[] = {
 };
 enum { HEALTHY = sizeof healthy / sizeof *healthy };
 
-static void healthy_programs_hear_nothing(void) {
+TEST(healthy_programs_hear_nothing) {
   for (int k = 0; k < HEALTHY; k++) {
     train(healthy[k], 3, STEPS, 1, 0);
     CHECK(!*said, "program %d: %s", k, said);
   }
 }
 
-static void the_doctor_changes_no_bit(void) {
+TEST(the_doctor_changes_no_bit) {
   static edf_real without[sizeof kept / sizeof *kept];
   for (int k = 0; k < HEALTHY + FAULTS; k++) {
     program p = k < HEALTHY ? healthy[k] : faults[k - HEALTHY].p;
@@ -236,15 +234,9 @@ static void the_doctor_changes_no_bit(void) {
   }
 }
 
-static void a_wrong_loss_is_refused(void) {
+TEST(a_wrong_loss_is_refused) {
   STOPS(edf_doctor(NULL), "edf_doctor|NULL");
   STOPS(edf_doctor(edf_input_at("hw1.c", 1, "x[b,2]")), "Input|\"x\"|hw1.c:1|computed node");
 }
 
-int main(void) {
-  RUN(each_mistake_is_named_first);
-  RUN(healthy_programs_hear_nothing);
-  RUN(the_doctor_changes_no_bit);
-  RUN(a_wrong_loss_is_refused);
-  return harness_report();
-}
+int main(void) { return harness_main(); }

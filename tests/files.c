@@ -69,7 +69,7 @@ static void refused(loader which, const char *words) {
 
 typedef struct { loader which; const char *name, *bytes; size_t n; const char *words; } bad;
 
-static void broken_files_are_refused(void) {
+TEST(broken_files_are_refused) {
   static const bad table[] = {
     { IDX, "empty", BYTES(""), "byte 0| 4| 0" },
     { IDX, "wrong magic", BYTES("\1\2\10\1\0\0\0\1x"), "byte 0|zeros|1 2" },
@@ -104,7 +104,7 @@ static void broken_files_are_refused(void) {
   }
 }
 
-static void missing_files_are_errors(void) {
+TEST(missing_files_are_errors) {
   for (loader which = IDX; which < LOADERS; which++) {
     file("missing");
     refused(which, strerror(ENOENT));
@@ -126,7 +126,7 @@ static void same(edf_array a, int rank, int rows, int columns, const double *val
   CHECK(!a.value && !a.size && memory.live == 0, "%ld blocks are left", memory.live);
 }
 
-static void idx_files_are_read(void) {
+TEST(idx_files_are_read) {
   static const double number[] = { 7, 1, 128, 255, 9, 10 };
   double part[6];
   int fd = lowest_free_fd();
@@ -139,7 +139,7 @@ static void idx_files_are_read(void) {
   CHECK(lowest_free_fd() == fd, "a file is open");
 }
 
-static void csv_files_are_read(void) {
+TEST(csv_files_are_read) {
   static const double number[] = { -1, -2.5, 3e2, 4, 5, 0.0625 };
   static const struct { const char *name, *bytes; size_t n; } table[] = {
     { "heading", BYTES("size,\"a b\"\n-1,-2.5\n3e2,4\n5,.0625\n") },
@@ -156,7 +156,7 @@ static void csv_files_are_read(void) {
 /* ---- .npy */
 
 /* Header and numbers as NumPy writes them: a multiple of 64 bytes, then little-endian. */
-static void npy_files_are_whole(void) {
+TEST(npy_files_are_whole) {
   static const char *const shape[] = { "()", "(5,)", "(1, 2, 1, 1, 2, 1, 1, 3)" };
   static const int dim[][8] = { { 0 }, { 5 }, { 1, 2, 1, 1, 2, 1, 1, 3 } };
   static const int rank[] = { 0, 1, 8 }, size[] = { 1, 5, 12 };
@@ -193,7 +193,7 @@ static void put_npy(const char *header, const char *data, size_t n) {
 #define HEAD(type, shape) \
   "{'descr': '" type "', 'fortran_order': False, 'shape': " shape ", }\n"
 
-static void npy_files_of_others_are_read(void) {
+TEST(npy_files_of_others_are_read) {
   static const struct {
     const char *header, *data; size_t n; double expected[3];
   } table[] = {
@@ -218,7 +218,7 @@ static void npy_files_of_others_are_read(void) {
   }
 }
 
-static void broken_npy_headers_are_refused(void) {
+TEST(broken_npy_headers_are_refused) {
   static const struct { const char *header, *data; size_t n; const char *words; } table[] = {
     { "{}", BYTES(""), "byte 10|descr" },
     { HEAD("<c8", "(3,)"), BYTES(""), "byte 10|f4|<c8" },
@@ -244,7 +244,7 @@ static void broken_npy_headers_are_refused(void) {
 
 /* A whole file, as Python's zlib makes it: one grey row, of which what is outside of 0 to 1 is
    cut off. Larger pictures, in colours, are read by python.sh. */
-static void pictures_are_png(void) {
+TEST(pictures_are_png) {
   static const char grey[] =
     "\211PNG\15\12\32\12\0\0\0\15IHDR\0\0\0\10\0\0\0\1\10\0\0\0\0\306k\260\237\0\0\0\24IDATx\1"
     "\1\11\0\366\377\0\0\0\1\177\376\377\377\0\13}\3}/\365F\252\0\0\0\0IEND\256B`\202";
@@ -257,7 +257,7 @@ static void pictures_are_png(void) {
 }
 
 /* The right pictures of two entries of a row of a sheet are beside each other. */
-static void contact_sheets_have_every_picture(void) {
+TEST(contact_sheets_have_every_picture) {
   edf_real v[12] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 };
   edf_array a = { 3, { 3, 2, 2 }, 12, v }, s = edf_contact_sheet(a, 2, 1, -1, 31);
   const char *next = "abefcdghijkl";
@@ -270,7 +270,7 @@ static void contact_sheets_have_every_picture(void) {
 
 /* ---- Text */
 
-static void texts_are_classes_and_back(void) {
+TEST(texts_are_classes_and_back) {
   static char text[5000], back[5001];
   for (size_t i = 0; i < sizeof text; i++) text[i] = (char)(255 - i * i % 256 + i / 256);
   write_bytes(file("text"), text, sizeof text);
@@ -302,7 +302,7 @@ static edf_node *onnx_node(int own) {
   edf_node *y = edf_einsum("y[b,j] = w[I,j] x[b,I]", w, edf_input("x[b,3]"));
   return own ? edf_square(edf_compnode("Own", copy_forward, NULL, y)) : y;
 }
-static void onnx_models_are_whole_or_not_there(void) {
+TEST(onnx_models_are_whole_or_not_there) {
   file("model.onnx");
   STOPS(edf_save_onnx(path, onnx_node(1)), "edf_save_onnx|Own|a node of your own");
   STOPS(edf_save_onnx("no/such/directory.onnx", onnx_node(0)), "no/such/directory.onnx");
@@ -310,7 +310,6 @@ static void onnx_models_are_whole_or_not_there(void) {
   edf_save_onnx(path, onnx_node(0));
   read_bytes(path);
   CHECK(n_bytes > 100 && !memcmp(bytes, "\10\10\22\5edf.h", 9), "the file does not begin so");
-  edf_clear();
 }
 
 /* ---- Models */
@@ -370,7 +369,7 @@ static int same_model(snapshot a) {
 
 /* Ten steps are five steps, a file, another process and five steps: of a model with Dropout,
    which needs the random numbers, and of one with the running means of BatchNorm. */
-static void training_resumes_bit_for_bit(void) {
+TEST(training_resumes_bit_for_bit) {
   static const int chosen[] = { MLP, ATTENTION };
   for (int k = 0; k < 2; k++) {
     network(chosen[k], 1);
@@ -410,7 +409,7 @@ static void put_model(const char *header, size_t data) {       /* and 0, 1, 2 ..
 #define V32 "\"v\":" ENTRY("[2]", "24", "32")
 
 /* In any order, with the metadata of others, with and without the memory of an optimiser. */
-static void models_of_others_are_read(void) {
+TEST(models_of_others_are_read) {
   two_parameters();
   put_model(" { \"__metadata__\" : {\"format\":\"pt\"} , " V32 " , " W32 " }\n", 32);
   edf_load(path);
@@ -437,7 +436,7 @@ static void models_of_others_are_read(void) {
   STOPS(edf_save(path), "edf_save|\"__metadata__\"");
 }
 
-static void broken_models_change_nothing(void) {
+TEST(broken_models_change_nothing) {
   static const struct { const char *header; size_t data; char built; const char *words; }
   table[] = {
     { "{" W32 "}", 24, 'v', "" },
@@ -474,7 +473,7 @@ static void broken_models_change_nothing(void) {
 }
 
 /* A file that is cut anywhere is refused. */
-static void damaged_models_change_nothing(void) {
+TEST(damaged_models_change_nothing) {
   network(MLP, 1);
   train(2);
   edf_save(file("whole.safetensors"));
@@ -498,7 +497,7 @@ static void save(int which, const char *to, edf_real first) {
   if (which == 2) edf_save(to);
 }
 
-static void errors_of_writing_leave_the_old_file(void) {
+TEST(errors_of_writing_leave_the_old_file) {
   static const char *const names[] = { "old.npy", "old.png", "old.safetensors" };
   struct rlimit all, little;
   getrlimit(RLIMIT_FSIZE, &all);
@@ -528,7 +527,7 @@ static void errors_of_writing_leave_the_old_file(void) {
 /* ---- Arrays and nodes */
 
 /* edf_batches shuffles two arrays. An autoencoder's targets are its inputs: one array. */
-static void one_array_is_shuffled_once(void) {
+TEST(one_array_is_shuffled_once) {
   static const int dims[] = { 100, 2 };
   edf_array a = edf_new_array(2, dims), b = edf_new_array(1, dims);
   int moved = 0;
@@ -543,7 +542,7 @@ static void one_array_is_shuffled_once(void) {
   harness_stopped(__FILE__, __LINE__, "edf_shuffle| 100| 99");
 }
 
-static void columns_are_normalized(void) {           /* a constant column is 0 */
+TEST(columns_are_normalized) {           /* a constant column is 0 */
   edf_real n[] = { 1, 7, 3, 7, 5, 7 }, w[] = { 7, 9 };
   edf_array a = { 2, { 3, 2 }, 6, n }, test = { 2, { 1, 2 }, 2, w };
   edf_normalize_columns(&a, &test);
@@ -551,7 +550,7 @@ static void columns_are_normalized(void) {           /* a constant column is 0 *
   CLOSE(w[0], 4 / sqrt(8.0 / 3), 0, 1e-6);           /* by the same numbers */
 }
 
-static void rows_and_views_are_no_copies(void) {
+TEST(rows_and_views_are_no_copies) {
   edf_real n[24] = { 0, 1, 2, 3, 4, 5 };
   edf_array a = { 3, { 4, 3, 2 }, 24, n }, last = edf_rows(a, 3, 4);
   CHECK(last.rank == 3 && last.dim[0] == 1 && last.size == 6 && last.value == n + 18, "rows");
@@ -568,7 +567,7 @@ static void rows_and_views_are_no_copies(void) {
   STOPS(edf_set(W, other), "edf_set|\"W\"|[3, 2]|[2, 3]");
 }
 
-static void batches_feed_every_row_once(void) {
+TEST(batches_feed_every_row_once) {
   edf_real rows[20], labels[10], mean = 0;
   edf_array X = { 2, { 10, 2 }, 20, rows }, Y = { 1, { 10 }, 10, labels };
   edf_all all;
@@ -603,7 +602,7 @@ static void batches_feed_every_row_once(void) {
 }
 
 /* The first of the greatest scores counts. A NaN anywhere in a row is an error. */
-static void error_rates_count_wrong_rows(void) {
+TEST(error_rates_count_wrong_rows) {
   const edf_real nan = (edf_real)NAN;
   edf_real n[] = { nan, 1, 0, 2, nan, 1, 2, 1, nan, nan, nan, nan, 2, 1, 0, 5, 5, 4 };
   edf_real labels[6] = { 0 };
@@ -616,7 +615,7 @@ static void error_rates_count_wrong_rows(void) {
   STOPS(edf_error_rate(edf_relu(x), y), "edf_error_rate|last feed|Relu");
 }
 
-static void samples_follow_their_shares(void) {
+TEST(samples_follow_their_shares) {
   static const edf_real P[5] = { 2, 0, 1, 1, 0 };
   int count[5] = { 0 };
   edf_seed(3);
@@ -626,30 +625,4 @@ static void samples_follow_their_shares(void) {
   CLOSE(count[2], 2000, 160, 0);
 }
 
-int main(void) {
-  make_directory("files");
-  RUN(broken_files_are_refused);
-  RUN(missing_files_are_errors);
-  RUN(idx_files_are_read);
-  RUN(csv_files_are_read);
-  RUN(npy_files_are_whole);
-  RUN(npy_files_of_others_are_read);
-  RUN(broken_npy_headers_are_refused);
-  RUN(pictures_are_png);
-  RUN(contact_sheets_have_every_picture);
-  RUN(texts_are_classes_and_back);
-  RUN(models_of_others_are_read);
-  RUN(training_resumes_bit_for_bit);
-  RUN(broken_models_change_nothing);
-  RUN(damaged_models_change_nothing);
-  RUN(errors_of_writing_leave_the_old_file);
-  RUN(one_array_is_shuffled_once);
-  RUN(columns_are_normalized);
-  RUN(rows_and_views_are_no_copies);
-  RUN(error_rates_count_wrong_rows);
-  RUN(samples_follow_their_shares);
-  RUN(batches_feed_every_row_once);
-  RUN(onnx_models_are_whole_or_not_there);
-  remove_directory();
-  return harness_report();
-}
+int main(void) { return harness_main(); }

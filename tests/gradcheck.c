@@ -17,8 +17,8 @@ static const double right_bound = 1e-6;      /* errors of right nodes are smalle
 static const double wrong_bound = 1e-3;      /* errors of wrong nodes are larger */
 
 enum {
-  RIGHT, SIGN, HALF, NO_MASK, EMPTY, ASSIGNS, BEGINS_AT_1, NO_DY, NEXT_X, OTHER_MASK, NO_SIGN,
-  SIGN_IN_PLACES, CUT_AT_1, PLUS_X, READS_DX, EXCHANGED, READS_DB, TWICE_IN_B, TRANSPOSED,
+  RIGHT, SIGN, HALF, NO_MASK, EMPTY, ASSIGNS, BEGINS_AT_1, NO_DY, OTHER_MASK, NO_SIGN,
+  SIGN_IN_PLACES, CUT_AT_1, PLUS_X, READS_DX, EXCHANGED, TWICE_IN_B, TRANSPOSED,
   DIVIDED, NO_CROSS, STATIC, OF_BEFORE, FORGETS_LAST, ADDS_TO_Y, GIVES_NAN, PAST_Y, BELOW_DX,
   CHANGES_X, CHANGES_DY, SIGN_BUT_ONE
 };
@@ -68,14 +68,12 @@ static void f_forward(CompNode *y) {
 
 static double f_gradient(const CompNode *y, size_t i) {
   const double *x = y->in[0]->value, *dx = y->in[0]->grad, *dy = y->grad;
-  size_t n = y->size, next = (i + 1) % n;
   double slope = functions[of_one].slope(x[i]), right = dy[i] * slope;
   switch (wrong) {
     case SIGN:           return -right;
     case HALF:           return right / 2;
     case NO_MASK:        return dy[i];
     case NO_DY:          return slope;
-    case NEXT_X:         return dy[i] * functions[of_one].slope(x[next]);
     case OTHER_MASK:     return x[i] < 0 ? dy[i] : 0;
     case NO_SIGN:        return dy[i];
     case SIGN_IN_PLACES: return i == 3 || i == 7 ? -right : right;
@@ -137,7 +135,7 @@ static void two_backward(CompNode *y) {
     double db = of_two == MUL ? at : of_two == DIV ? -at / (bt * bt) : bt >= at;
     int exchanged = wrong == EXCHANGED;
     if (wrong == TWICE_IN_B) db *= 2;
-    edf_addgrad(a, i, (wrong == READS_DB ? b->grad[i] : dy) * (exchanged ? db : da));
+    edf_addgrad(a, i, dy * (exchanged ? db : da));
     edf_addgrad(b, i, dy * (exchanged ? da : db));
   }
 }
@@ -261,11 +259,9 @@ mistakes[] = {
   { "no cross term in softmax", soft, 1, NO_CROSS, "term" },
 
   { "y.grad is forgotten", one, TANH, NO_DY, "" },
-  { "x[i+1]", one, SQUARE, NEXT_X, "" },
   { "y.grad cut at 1", one, TANH, CUT_AT_1, "" },
   { "x/4 added", one, TANH, PLUS_X, "" },
   { "x.grad for y.grad", one, TANH, READS_DX, "" },
-  { "b.grad for y.grad", two, MUL, READS_DB, "" },
   { "no shape function", dense, UNSHAPED, RIGHT, "Dense|not write" },
   { "values of before", soft, 1, OF_BEFORE, NULL },
   { "a static variable", soft, 1, STATIC, "static" },
@@ -284,9 +280,7 @@ static double error;                 /* of the last check; its report is in capt
 
 static void check(CompNode *y) {
   error = HUGE_VAL;
-  capture_begin();
-  TRY(error = edf_gradcheck(y));
-  capture_end();
+  CAPTURE(error = edf_gradcheck(y));
   CHECK(!panicked, "%s", caught);
 }
 
@@ -299,7 +293,7 @@ static void check_new(builder *build, int which, int mistake, unsigned seed) {
   wrong = RIGHT;
 }
 
-static void wrong_backwards_are_caught_and_named(void) {
+TEST(wrong_backwards_are_caught_and_named) {
   static const char *const names[] = { "sign", "factor", "transposed", "exchanged" };
   for (size_t m = 0; m < sizeof mistakes / sizeof *mistakes; m++)
     for (unsigned seed = 1; seed <= 3; seed++) {
@@ -317,7 +311,6 @@ static void wrong_backwards_are_caught_and_named(void) {
     check_new(which == CLAMP ? large : one, which, SIGN, 1);
     CHECK(error > wrong_bound, "function %d: %g\n%s", which, error, captured);
   }
-  edf_clear();
 }
 
 /* ---- Right nodes that look suspicious: y[i] = x[i] m[i]. Forward keeps m for backward. */
@@ -366,7 +359,7 @@ static void not_accused(const char *name, builder *build, int first, int end) {
   edf_clear();
 }
 
-static void right_nodes_are_not_accused(void) {
+TEST(right_nodes_are_not_accused) {
   not_accused("one", one, 0, FUNCTIONS);
   not_accused("two", two, MUL, SQUARED + 1);
   not_accused("large", large, SQUARE, SQUARE + 1);
@@ -377,7 +370,7 @@ static void right_nodes_are_not_accused(void) {
 
 /* ---- Kinks: at every distance, and on them. There any slope between both sides is right. */
 
-static void steps_over_kinks_are_not_accused(void) {
+TEST(steps_over_kinks_are_not_accused) {
   for (unsigned seed = 1; seed <= 5; seed++) {
     edf_clear();
     edf_seed(seed);
@@ -391,7 +384,6 @@ static void steps_over_kinks_are_not_accused(void) {
   CHECK(error < right_bound && !strstr(captured, FAIL), "%g\n%s", error, captured);
   check_new(at_kinks, ABS, SIGN_BUT_ONE, 1);
   CHECK(error > wrong_bound, "%g\n%s", error, captured);
-  edf_clear();
 }
 
 /* ---- Through a graph */
@@ -408,7 +400,7 @@ static void round_forward(CompNode *y) {
   }
 }
 
-static void a_mismatch_may_be_expected(void) {
+TEST(a_mismatch_may_be_expected) {
   for (int k = 0; k < 3; k++) {
     Parameter *w = numbers("w[3,4]", -1.25, 0.33), *v = numbers("v[4]", 1, 0.25);
     CompNode *r = edf_compnode("Round", round_forward, straight_backward, w);
@@ -427,7 +419,7 @@ static void a_mismatch_may_be_expected(void) {
 }
 
 /* Only the gradient of b is wrong. It counts if b is a Parameter or a wanted Input. */
-static void parameters_and_wanted_inputs_are_checked(void) {
+TEST(parameters_and_wanted_inputs_are_checked) {
   static const double data[6] = { 1, 2, 3, -1, -2, 0.5 };
   for (int k = 0; k < 4; k++) {
     int is_input = k < 2, counts = k % 2;
@@ -448,15 +440,14 @@ static void parameters_and_wanted_inputs_are_checked(void) {
 }
 
 /* No gradient flows through it, and so none is compared with it. */
-static void a_node_may_have_no_backward(void) {
+TEST(a_node_may_have_no_backward) {
   Parameter *w = numbers("w[4]", 0.5, 0.25), *v = numbers("v[4]", 1, 0.25);
   check(Mul(edf_compnode("Round", round_forward, NULL, w), Square(v)));
   CHECK(error < right_bound && !strstr(captured, FAIL), "%g\n%s", error, captured);
-  edf_clear();
 }
 
 /* x^3 at 0: a difference there is h^2, and its limit 0. The report says that it saw nothing. */
-static void derivatives_of_0_hide_mistakes(void) {
+TEST(derivatives_of_0_hide_mistakes) {
   for (int k = 0; k < 4; k++) {
     double at = k / 2, expected = k == 2 ? wrong_bound : 0;
     wrong = k % 2 ? RIGHT : HALF;
@@ -478,7 +469,7 @@ static double sum_of_values(void) {
   return sum;
 }
 
-static void a_check_changes_only_gradients(void) {
+TEST(a_check_changes_only_gradients) {
   static const double data[8] = { 1, 2, 3, -1, -2, 0.5, 0.25, 4 };
   Input *x = edf_want_grad(edf_input("x[b,4]"));
   edf_feed(x, data, 2);
@@ -494,17 +485,6 @@ static void a_check_changes_only_gradients(void) {
   CHECK(edf.accumulate == 1 && edf.training == 1, "a setting has changed");
   CHECK(edf.draws == 0 && edf.seed == 7, "the next random numbers have changed");
   edf.accumulate = 0;
-  edf_clear();
 }
 
-int main(void) {
-  RUN(right_nodes_are_not_accused);
-  RUN(wrong_backwards_are_caught_and_named);
-  RUN(steps_over_kinks_are_not_accused);
-  RUN(a_mismatch_may_be_expected);
-  RUN(parameters_and_wanted_inputs_are_checked);
-  RUN(a_node_may_have_no_backward);
-  RUN(derivatives_of_0_hide_mistakes);
-  RUN(a_check_changes_only_gradients);
-  return harness_report();
-}
+int main(void) { return harness_main(); }

@@ -35,7 +35,7 @@ static edf_node *copy_of(edf_node *x) {
 
 /* ---- Declarations and the batch */
 
-static void a_shape_is_known_except_for_the_batch(void) {
+TEST(a_shape_is_known_except_for_the_batch) {
   edf_real data[12] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
   edf_node *x = edf_input("x[b,3]"), *w = edf_parameter("W[3,2]");
   edf_node *y = Einsum("y[b,j] = W[I,j] x[b,I]", w, x), *p = Softmax(Tanh(y)), *sum = Sum(p);
@@ -51,7 +51,6 @@ static void a_shape_is_known_except_for_the_batch(void) {
     CHECK(x->dim[0] == batch && y->dim[0] == batch && t->dim[1] == batch, "not %d", batch);
     CHECK(y->size == 2 * (size_t)batch && y->value && t->size == y->size, "not %d", batch);
   }
-  edf_clear();
 }
 
 /* ---- What runs, and when a call is an error */
@@ -70,7 +69,7 @@ static void new_model(void) {
   edf_feed(model.x, rows, 2);
 }
 
-static void forward_to_runs_only_what_is_needed(void) {
+TEST(forward_to_runs_only_what_is_needed) {
   new_model();
   edf_forward_to(model.q);
   CLOSE(model.q->value[3], 0.5, 1e-6, 0);
@@ -86,26 +85,11 @@ static void forward_to_runs_only_what_is_needed(void) {
   Sum(model.after);
   Backward(model.loss);                                /* A new node makes no value stale. */
   CHECK(edf.loss == model.loss, "edf.loss");
-  edf_clear();
 }
 
 /* ---- Gradients */
 
-static void backward_is_of_the_mean_of_the_loss(void) {
-  edf_node *x = edf_want_grad(edf_input("x[b,3]")), *y = Square(x);
-  for (int batch = 5; batch > 1; batch -= 3) {
-    edf_feed(x, rows, batch);
-    Forward();
-    for (int again = 0; again < 2; again++) {
-      Backward(y);
-      CLOSE(y->grad[3], 1.0 / (3 * batch), 0, 1e-6);
-      CLOSE(x->grad[5], 12.0 / (3 * batch), 0, 1e-6);
-    }
-  }
-  edf_clear();
-}
-
-static void inputs_have_gradients_if_wanted(void) {
+TEST(inputs_have_gradients_if_wanted) {
   edf_real data[3] = { 1, 2, 3 }, two[3] = { 2, 2, 2 };
   edf_node *x = edf_input("x[3]"), *z = edf_input("z[3]"), *p = parameter_with("p[3]", two);
   edf_node *xz = Mul(x, z), *loss = Sum(Mul(xz, p)), *without_p = Sum(xz);
@@ -123,10 +107,9 @@ static void inputs_have_gradients_if_wanted(void) {
   Backward(without_p);
   CLOSE(x->grad[2], 3, 0, 0);
   CHECK(all_zero(p), "p has a gradient of a loss that does not depend on it");
-  edf_clear();
 }
 
-static void a_loss_may_reach_only_some_parameters(void) {
+TEST(a_loss_may_reach_only_some_parameters) {
   edf_real numbers[2] = { 3, 4 };
   edf_node *p = parameter_with("p[2]", numbers), *q = parameter_with("q[2]", numbers);
   edf_node *side = copy_of(Mul(p, q)), *square = Square(p), *loss = Mean(square);
@@ -152,10 +135,9 @@ static void a_loss_may_reach_only_some_parameters(void) {
   SGD((edf_real)0.5);
   CHECK(p->value[1] == 2 && p->steps == 1, "a frozen Parameter makes a step");
   CLOSE(q->value[1], 3.5, 0, 0);
-  edf_clear();
 }
 
-static void without_backward_no_gradient_flows(void) {
+TEST(without_backward_no_gradient_flows) {
   edf_real numbers[2] = { 3, 5 };
   edf_node *p = parameter_with("p[2]", numbers);
   edf_node *stop = edf_compnode("Stop", copy_forward, NULL, p), *blocked = Sum(stop);
@@ -169,7 +151,7 @@ static void without_backward_no_gradient_flows(void) {
 }
 
 /* A matrix product reads W again after a plain write. */
-static void a_plain_write_to_a_parameter_counts(void) {
+TEST(a_plain_write_to_a_parameter_counts) {
   static edf_real data[9 * 24], right[9 * 24];
   for (int i = 0; i < 9 * 24; i++) data[i] = (edf_real)(i * 37 % 41) / 41;
   edf_node *x = edf_input("x[b,24]"), *w = edf_parameter("W[24,24]");
@@ -185,13 +167,12 @@ static void a_plain_write_to_a_parameter_counts(void) {
     for (int i = 0; i < 9 * 24; i++) CLOSE(right[i], y->value[i], 1e-5, 1e-5);
   }
   edf.kernel = EDF_FASTEST;
-  edf_clear();
 }
 
 /* ---- Custom nodes */
 
 /* The custom nodes are the last to read w, h and x, so their backwards are the first to add. */
-static void a_custom_backward_finds_zeros(void) {
+TEST(a_custom_backward_finds_zeros) {
   for (edf.kernel = EDF_FASTEST; edf.kernel <= EDF_REFERENCE; edf.kernel++) {
     edf_node *x = edf_want_grad(edf_input("x[b,3]")), *w = edf_parameter("W[3,3]");
     edf_node *h = Einsum("h[b,j] = W[I,j] x[b,I] + x[b,j]", w, x);
@@ -214,7 +195,7 @@ static void a_custom_backward_finds_zeros(void) {
 
 static void look_at_the_end(void) { log_of_runs[runs++ % 20] = edf.loss; }
 
-static void nodes_run_in_order_of_construction(void) {
+TEST(nodes_run_in_order_of_construction) {
   edf_node *p = edf_parameter("p[2]"), *c[4];
   for (int i = 0; i < 4; i++) c[i] = copy_of(i ? c[i / 2] : p);
   edf_node *loss = Add(Add(c[3], c[2]), c[1]);
@@ -231,12 +212,11 @@ static void nodes_run_in_order_of_construction(void) {
     }
   }
   edf.after_backward = NULL;
-  edf_clear();
 }
 
 /* ---- Names */
 
-static void names_are_unique_copies(void) {
+TEST(names_are_unique_copies) {
   char name[] = "h";
   edf_node *w = edf_parameter("w[3]"), *again = edf_parameter("w[3]"), *u = Tanh(w);
   edf_node *h = edf_name(Tanh(w), name), *twin = edf_name(Tanh(h), "h");
@@ -246,19 +226,6 @@ static void names_are_unique_copies(void) {
   CHECK(!strcmp(u->name, "Tanh0") && !strcmp(edf_label(u), "Tanh0"), "%s", u->name);
   CHECK(!strcmp(h->name, "h") && !strcmp(edf_label(twin), "h@2"), "%s", edf_label(twin));
   CHECK(!strcmp(second.w->name, "w2") && !strcmp(second.b->name, "b2"), "%s", second.w->name);
-  edf_clear();
 }
 
-int main(void) {
-  RUN(a_shape_is_known_except_for_the_batch);
-  RUN(forward_to_runs_only_what_is_needed);
-  RUN(backward_is_of_the_mean_of_the_loss);
-  RUN(inputs_have_gradients_if_wanted);
-  RUN(a_loss_may_reach_only_some_parameters);
-  RUN(without_backward_no_gradient_flows);
-  RUN(a_plain_write_to_a_parameter_counts);
-  RUN(a_custom_backward_finds_zeros);
-  RUN(nodes_run_in_order_of_construction);
-  RUN(names_are_unique_copies);
-  return harness_report();
-}
+int main(void) { return harness_main(); }

@@ -1,17 +1,15 @@
 /* harness.h - everything that the test programs share. Include it first, then "edf.h".
 
-     static void relu_is_max(void) {
+     TEST(relu_is_max) {
        CHECK(y->size == 3, "size is %zu", y->size);     goes on after a failure
        CLOSE(y->value[0], 0.5, 1e-12, 1e-6);            |a-b| <= absolute + relative * larger
        STOPS(edf_forward(), "x|never fed|hw1.c:3");     stops with these words, leaks nothing
      }
-     int main(void) {
-       RUN(relu_is_max);
-       return harness_report();
-     }
+     int main(void) { return harness_main(); }
 
-   The program prints `ok relu_is_max`, or `not ok relu_is_max: size is 4 (nodes.c:12)`, and a
-   summary. Its exit status is the verdict.
+   The tests of a program run in the order in which they stand. Each begins without a graph, and
+   has to leave no memory when its graph is cleared. The program prints `ok relu_is_max`, or
+   `not ok relu_is_max: size is 4 (nodes.c:12)`, and a summary. Its exit status is the verdict.
 
    A test program links the implementation of edf.h, which impl.c compiles once for each
    variant. Errors call harness_panic, and every allocation is counted. A test program may also
@@ -38,14 +36,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#ifdef __GNUC__
 #define HARNESS_PRINTF(f, a) __attribute__((format(printf, f, a)))
-#else
-#define HARNESS_PRINTF(f, a)
-#endif
-#ifdef __GNUC__
 #pragma GCC diagnostic ignored "-Wunused-variable"       /* a program uses a part of this */
-#endif
 #if defined __GNUC__ && !defined __clang__
 #pragma GCC diagnostic ignored "-Wclobbered"   /* gcc warns of every local beside a setjmp */
 #endif
@@ -55,7 +47,7 @@
 static struct {
   long live, mallocs, frees;               /* live blocks; calls so far                     */
   long until_failure;                      /* n: the n-th call from now on fails; 0: none   */
-  size_t limit, refused;                   /* larger requests fail, if not 0; the last such */
+  size_t limit;                            /* larger requests fail, if not 0                */
 } memory;
 
 void *counted_malloc(size_t n);
@@ -64,7 +56,6 @@ void counted_free(void *p);
 static inline int memory_refuses(size_t n) {
   int refuse = memory.limit && n > memory.limit;
   if (memory.until_failure && --memory.until_failure == 0) refuse = 1;
-  if (refuse) memory.refused = n;
   return refuse;
 }
 
@@ -140,18 +131,6 @@ static inline void harness_words(const char *file, int line, const char *text,
   }
 }
 
-static inline void harness_end(void) {
-  if (harness.bad) harness.failed++;
-  else { harness.passed++; printf("ok %s\n", harness.name); }
-  fflush(stdout);
-}
-
-static inline int harness_report(void) {
-  printf("%d passed, %d failed\n", harness.passed, harness.failed);
-  fflush(stdout);
-  return harness.failed > 0 || harness.passed == 0;
-}
-
 /* `if (c) ; else f()` and not `if (!c) f()`: a NaN in a comparison fails, and CHECK is one
    statement. */
 #define CHECK(condition, ...) \
@@ -159,18 +138,11 @@ static inline int harness_report(void) {
 #define CLOSE(a, b, absolute, relative) \
   harness_close(__FILE__, __LINE__, #a, (double)(a), (double)(b), absolute, relative)
 #define WORDS(text, words) harness_words(__FILE__, __LINE__, text, words)
-#define RUN(test) harness_run(#test, test)
 
 /* ---- Errors */
 
-#ifdef __cplusplus
-extern "C" {
-#endif
 void edf_clear(void);
 void harness_panic(const char *message);
-#ifdef __cplusplus
-}
-#endif
 #define EDF_PANIC(message) harness_panic(message)
 
 static char caught[8192];                      /* the message of the last error in TRY */
@@ -194,16 +166,21 @@ void harness_panic(const char *message) {
     harness_trying = 0;                                              \
   } while (0)
 
+/* Checks that edf_clear leaves no block. */
+static inline void harness_clear(const char *file, int line, const char *after) {
+  TRY(edf_clear());
+  if (panicked || memory.live)
+    harness_fail(file, line, "%ld blocks are left after: %s", memory.live, after);
+  memory.live = 0;
+}
+
 /* Checks the error of the last TRY: its words, and that edf_clear then leaves no block. */
 static inline void harness_stopped(const char *file, int line, const char *words) {
   char message[sizeof caught];
   snprintf(message, sizeof message, "%s", caught);
   if (!panicked) harness_fail(file, line, "there was no error, expected: %s", words);
   else harness_words(file, line, message, words);
-  TRY(edf_clear());
-  if (panicked || memory.live)
-    harness_fail(file, line, "%ld blocks are left after: %s", memory.live, message);
-  memory.live = 0;
+  harness_clear(file, line, message);
 }
 
 /* The statement stops with an error that contains the words. Nothing else may be alive. */
@@ -214,18 +191,17 @@ static inline void harness_run(const char *name, void (*test)(void)) {
   harness.name = name;
   harness.bad = harness_trying = 0;
   if (setjmp(harness_outer) == 0) test();
-  else {
-    harness_fail(__FILE__, __LINE__, "an unexpected error: %s", caught);
-    edf_clear();
-  }
-  harness_end();
+  else harness_fail(__FILE__, __LINE__, "an unexpected error: %s", caught);
+  harness_clear(__FILE__, __LINE__, name);
+  harness.failed += harness.bad > 0;
+  harness.passed += !harness.bad;
+  if (!harness.bad) printf("ok %s\n", name);
+  fflush(stdout);
 }
 
 /* ---- What a piece of the program prints to stdout, as text
 
-     capture_begin();
-     edf_gradcheck(y);
-     capture_end();                        now captured[] has it; no error may jump over this */
+     CAPTURE(edf_gradcheck(y));            as TRY; now captured[] has what was printed */
 
 static char captured[1 << 16];
 static FILE *capture_file;
@@ -249,21 +225,25 @@ static inline void capture_end(void) {
   captured[n > 0 ? n : 0] = '\0';
 }
 
-/* ---- Files in a directory of the test's own
+#define CAPTURE(...)  \
+  do {                \
+    capture_begin();  \
+    TRY(__VA_ARGS__); \
+    capture_end();    \
+  } while (0)
 
-     make_directory("files");
-     write_bytes(file("a.npy"), BYTES("..."));         path is now the name of that file
-     remove_directory(); */
+/* ---- Files in a directory of the program's own
+
+     write_bytes(file("a.npy"), BYTES("..."));         path is now the name of that file */
 
 static char dir[64], path[128];
 
-static inline void make_directory(const char *name) {
-  snprintf(dir, sizeof dir, "build/%s.%ld", name, (long)getpid());
-  mkdir("build", 0777);
-  if (mkdir(dir, 0777)) abort();
-}
-
 static inline const char *file(const char *name) {
+  if (!*dir) {
+    snprintf(dir, sizeof dir, "build/files.%ld", (long)getpid());
+    mkdir("build", 0777);
+    if (mkdir(dir, 0777)) abort();
+  }
   snprintf(path, sizeof path, "%s/%s", dir, name);
   return path;
 }
@@ -281,10 +261,30 @@ static inline int lowest_free_fd(void) {
   return fd;
 }
 
-static inline void remove_directory(void) {
+/* ---- The tests of the program. Each is in the list before main begins. */
+
+enum { MOST_TESTS = 100 };
+static struct { const char *name; void (*run)(void); } tests[MOST_TESTS];
+static int n_tests;
+
+static inline void harness_add(const char *name, void (*run)(void)) {
+  if (n_tests == MOST_TESTS) abort();
+  tests[n_tests].name = name;
+  tests[n_tests++].run = run;
+}
+
+#define TEST(name)                                                                        \
+  static void name(void);                                                                 \
+  static void __attribute__((constructor)) add_##name(void) { harness_add(#name, name); } \
+  static void name(void)
+
+static inline int harness_main(void) {
   char command[100];
+  for (int k = 0; k < n_tests; k++) harness_run(tests[k].name, tests[k].run);
   snprintf(command, sizeof command, "rm -r '%s'", dir);
-  if (system(command)) abort();
+  if (*dir && system(command)) abort();
+  printf("%d passed, %d failed\n", harness.passed, harness.failed);
+  return harness.failed > 0 || harness.passed == 0;
 }
 
 #endif

@@ -181,7 +181,7 @@ static void disturb(edf_nest *q, int x) {
 }
 
 /* Every fourth nest is a product: each loop is one of M, N, K or the outside loops. */
-static void random_nests_are_right(void) {
+TEST(random_nests_are_right) {
   static const unsigned product[] = { 3, 3, 5, 5, 6, 6, 7 };   /* bit x: operand x has it */
   static const double alphas[] = { 1, 1, -1, 2, 0.5, -3 };
   for (int trial = 0; trial < 1400; trial++) {
@@ -219,7 +219,7 @@ static edf_nest matmul(ptrdiff_t M, ptrdiff_t N, ptrdiff_t K, int tall) {
   return q;
 }
 
-static void products_of_all_sizes_and_layouts_are_right(void) {
+TEST(products_of_all_sizes_and_layouts_are_right) {
   static const ptrdiff_t size[] = { 1, 2, 3, 5, 8, 17, 33 };
   for (int i = 0; i < 7 * 7 * 7; i++) {
     edf_nest q = matmul(size[i % 7], size[i / 7 % 7], size[i / 49], i % 8);
@@ -230,7 +230,7 @@ static void products_of_all_sizes_and_layouts_are_right(void) {
 }
 
 /* Each kind of block has a second one and a remainder. Threads cut these products. */
-static void products_of_several_blocks_are_right(void) {
+TEST(products_of_several_blocks_are_right) {
   static const ptrdiff_t size[][4] = { { 67, 70, 301, 0 }, { 5, 530, 97, 4 }, { 530, 3, 66, 2 },
                                        { 65, 64, 84, 7 }, { 9, 10, 1100, 1 } };
   for (int i = 0; i < 5; i++) {
@@ -279,8 +279,9 @@ static void same_bits(int model, int first, int n, int threads) {
         "model %d: rows %d to %d, in %d threads", model, first, first + n, threads);
 }
 
-static void any_batch_and_threads_give_the_same_bits(void) {
+TEST(any_batch_and_threads_give_the_same_bits) {
   static const int cuts[] = { 2, 3, 9, 31, 64 };
+  for (int i = 0; i < ROWS * WIDE; i++) data[i] = (edf_real)(i * 7919 % 1009 - 504) / 1009;
   edf.kernel = EDF_BUILTIN;
   for (int k = 0; k < MODELS; k++) {
     edf_node *x = edf_input("x[b,%d]", WIDE), *y = models[k](x), *p = edf.parameters[0];
@@ -312,10 +313,5 @@ int main(void) {
 #ifdef _OPENMP
   omp_set_num_threads(3);
 #endif
-  for (int i = 0; i < ROWS * WIDE; i++) data[i] = (edf_real)(i * 7919 % 1009 - 504) / 1009;
-  RUN(products_of_all_sizes_and_layouts_are_right);
-  RUN(products_of_several_blocks_are_right);
-  RUN(random_nests_are_right);
-  RUN(any_batch_and_threads_give_the_same_bits);
-  return harness_report();
+  return harness_main();
 }

@@ -24,13 +24,6 @@ static int count(const char *what) {
   return n;
 }
 
-static void nothing_is_left(void) {
-  edf_clear();
-  CHECK(memory.live == 0, "%ld blocks are left", memory.live);
-  CHECK(access(path, F_OK) && access(edf_fmt("%s.tmp", path), F_OK), "a file is left");
-  memory.live = 0;
-}
-
 /* ---- The trace */
 
 static edf_real images[64 * 784], labels[64];
@@ -53,6 +46,8 @@ static void build(int n_in, int hidden, int batch) {
 }
 
 static void trace(void) {
+  Forward();
+  if (edf.n_parameters) Backward(loss);
   edf_write_trace(file("trace.json"));
   read_text();
   CHECK(n_text < 2000000, "%zu bytes", n_text);
@@ -74,10 +69,8 @@ static void has_numbers(const char *name, const char *array, const edf_real *v, 
   }
 }
 
-static void a_trace_has_all_of_a_step(void) {
+TEST(a_trace_has_all_of_a_step) {
   build(30, 4, 3);
-  Forward();
-  Backward(loss);
   trace();
   CHECK(!strncmp(text, "{\"most\":", 8), "it begins with %.20s", text);
   WORDS(text, "\"line\":[\"s[b,j] = w1[I,j] x[b,I] - b1[j]\"]|"
@@ -91,34 +84,28 @@ static void a_trace_has_all_of_a_step(void) {
   has_numbers("s", "value", s->value, s->size);
   has_numbers("s", "grad", s->grad, s->size);
   has_numbers("loss", "value", loss->value, loss->size);
-  nothing_is_left();
 }
 
 /* trace() checks that the file of the network of example 03 is small. */
-static void a_trace_of_mnist_is_whole(void) {
+TEST(a_trace_of_mnist_is_whole) {
   build(784, 64, 64);
-  Forward();
-  Backward(loss);
   trace();
   has_numbers("b1", "grad", Phi1.b->grad, Phi1.b->size);
-  nothing_is_left();
 }
 
-static void a_trace_has_nan_and_infinity(void) {
+TEST(a_trace_has_nan_and_infinity) {
   static const edf_real numbers[] = { (edf_real)NAN, (edf_real)INFINITY, -(edf_real)INFINITY,
                                       (edf_real)0.5 };
   Input *a = edf_input("a[4]");
   Sum(a);
   edf_feed(a, numbers, 1);
-  Forward();
   trace();
   WORDS(text, "\"value\":[\"NaN\",\"Infinity\",\"-Infinity\",0.5]");
-  nothing_is_left();
 }
 
 /* ---- The picture of a graph */
 
-static void dot_has_nodes_and_edges(void) {
+TEST(dot_has_nodes_and_edges) {
   Input *a = edf_name(edf_input("a[b,3]"), "quote \" back \\ line \n \xc3\xa9");
   Parameter *W = edf_parameter("W[3]");
   CompNode *u = edf_name(Einsum("u[b] = W[J] a[b,J]", W, a), "u");
@@ -127,7 +114,6 @@ static void dot_has_nodes_and_edges(void) {
   read_text();
   WORDS(text, "digraph|x0 [label=\"quote \\\" back \\\\ line \\n \xc3\xa9\\n"
         "Input [b, 3]\"|p0 -> c0;|x0 -> c0;|c0 -> c1;|u@");
-  nothing_is_left();
   STOPS(edf_write_dot(NULL), "edf_write_dot|path|NULL");
   STOPS(edf_write_dot("no/such/place"), "edf_write_dot|no/such/place");
 }
@@ -152,7 +138,7 @@ static int points_of_the_first_curve(void) {
 }
 
 /* The name of the chart ends at the slash. The test loss has a value every ten steps. */
-static void curves_share_a_chart(void) {
+TEST(curves_share_a_chart) {
   for (int i = 1; i <= 30; i++) {
     add("loss/train", 3.0 / i);
     if (i % 10 == 0) add("loss/test", 4.0 / i);
@@ -163,10 +149,9 @@ static void curves_share_a_chart(void) {
   WORDS(text, ">loss</text>|>error</text>|>train  0.1</text>|>test  0.1333</text>");
   CHECK(points_of_the_first_curve() == 30, "%d points", points_of_the_first_curve());
   CHECK(count("L680.0 ") == 3, "%d curves end at the right", count("L680.0 "));
-  nothing_is_left();
 }
 
-static void wrong_curves_are_errors(void) {
+TEST(wrong_curves_are_errors) {
   STOPS(add(NULL, 1), "name");
   STOPS(add("", 1), "name");
   STOPS(add(edf_fmt("%080d", 1), 1), "name");
@@ -187,7 +172,7 @@ static void tell(edf_event event, edf_node *node) {
   if (before) before(event, node);
 }
 
-static void a_callback_is_told_what_runs(void) {
+TEST(a_callback_is_told_what_runs) {
   memset(events, 0, sizeof events);
   build(3, 2, 2);
   add("x", 1);                                   /* a tool of edf_lab.h was there before */
@@ -205,19 +190,8 @@ static void a_callback_is_told_what_runs(void) {
         events[EDF_BEGIN_BACKWARD] == 1 && events[EDF_END_BACKWARD] == 1 &&
         events[EDF_BEFORE_UPDATE] == 4, "%d %d %d %d %d", events[0], events[1], events[2],
         events[3], events[4]);
-  nothing_is_left();
+  edf_clear();
   CHECK(events[EDF_CLEARED] == 1 && !node_of[EDF_CLEARED] && !edf.told, "cleared");
 }
 
-int main(void) {
-  make_directory("lab");
-  RUN(a_trace_has_all_of_a_step);
-  RUN(a_trace_of_mnist_is_whole);
-  RUN(a_trace_has_nan_and_infinity);
-  RUN(dot_has_nodes_and_edges);
-  RUN(curves_share_a_chart);
-  RUN(wrong_curves_are_errors);
-  RUN(a_callback_is_told_what_runs);
-  remove_directory();
-  return harness_report();
-}
+int main(void) { return harness_main(); }

@@ -38,6 +38,7 @@ static void same(const char *what, const edf_node *x, const edf_real *a, const e
 
 static void agrees(edf_node *y, const char *text) {
   static edf_real grad[MOST][1024];
+  static double error;
   edf_node *t = edf_equations("%s", text), *mine = JUDGED(y), *theirs = JUDGED(t), *x[MOST];
   int n = 0;
   for (int i = 0; i < edf.n_inputs; i++) x[n++] = edf.inputs[i];
@@ -53,9 +54,7 @@ static void agrees(edf_node *y, const char *text) {
   for (int k = 0; k < n; k++)
     if (x[k]->grad) same("the gradient", x[k], grad[k], x[k]->grad);
   if (!EDF_REAL_IS_DOUBLE) return;
-  capture_begin();
-  double error = edf_gradcheck(y);
-  capture_end();
+  CAPTURE(error = edf_gradcheck(y));
   CHECK(error < 1e-6 && strstr(captured, "  ok  "), "%s: %g\n%s", text, error, captured);
 }
 
@@ -74,14 +73,14 @@ static void convolution(int side, int size, int stride, int padding) {
                     stride, padding, stride, padding, m, m));
 }
 
-static void convolutions(void) {
+TEST(convolutions) {
   convolution(5, 3, 1, 0);
   convolution(6, 3, 2, 1);
   convolution(9, 3, 2, 2);
   convolution(3, 1, 1, 0);
 }
 
-static void pooling(void) {
+TEST(pooling) {
   edf_node *x = begin("x[b,6,6,2]");
   agrees(edf_max_pool(x, 2, 2),
          "z[b,i,j,c] = max_{k,l} x[b,2*i+k,2*j+l,c] | k<2, l<2, i<3, j<3");
@@ -91,7 +90,7 @@ static void pooling(void) {
          "z[b,i,j,c] = 1/9 sum_{k,l} x[b,3*i+k,3*j+l,c] | k<3, l<3, i<2, j<2");
 }
 
-static void residual_blocks(void) {
+TEST(residual_blocks) {
   edf_node *x = begin("x[b,4,4,2]");
   edf_residual_package R = edf_residual_params(3, 2);
   rename_as(R.first.w, "W");
@@ -104,7 +103,7 @@ static void residual_blocks(void) {
 }
 
 /* The first of equal entries receives the gradient, in each form of the maximum. NaN wins. */
-static void ties_pay_one_and_nan_wins(void) {
+TEST(ties_pay_one_and_nan_wins) {
   enum { C = 20 };
   static edf_real data[4 * C];
   edf_node *x = begin("x[b,2,2,20]"), *both[2];
@@ -127,7 +126,7 @@ static void ties_pay_one_and_nan_wins(void) {
 
 /* ---- Normalisation */
 
-static void normalisation(void) {
+TEST(normalisation) {
   edf_node *x = begin("x[b,4,5]");
   edf_layer_norm_package L = edf_layer_norm_params(5);
   CHECK(L.gain->value[4] == 1 && L.bias->value[4] == 0, "it does not begin with 1 and 0");
@@ -141,7 +140,7 @@ static void normalisation(void) {
 
 /* The running statistics move by a tenth of the way, in training alone. In evaluation they are
    used. The gradient check and the optimisers do not change them. */
-static void batch_norm(void) {
+TEST(batch_norm) {
   edf_node *x = begin("x[b,4,5]");
   edf_batch_norm_package N = edf_batch_norm_params(5);
   rename_as(N.gain, "g");
@@ -173,7 +172,7 @@ static void batch_norm(void) {
 
 /* ---- Sequences */
 
-static void attention(void) {
+TEST(attention) {
   static const char *const mask[] = { "", " | s<=t" };
   for (int causal = 0; causal < 2; causal++) {
     edf_node *x = begin("x[b,4,6]");
@@ -195,7 +194,7 @@ static void attention(void) {
 
 #define GATE(k) "(U[I," #k ",j] x[b,t,I] + V[K," #k ",j] h[b,t-1,K] - D[" #k ",j])"
 
-static void cells(void) {
+TEST(cells) {
   static const edf_cell *const cell[] = { &edf_rnn_cell, &edf_gru_cell, &edf_lstm_cell };
   static const char *const text[] = {
     "h[b,t,j] = tanh" GATE(0),
@@ -228,14 +227,14 @@ static void cells(void) {
 }
 
 /* The names of its line may be those of operands too. */
-static void recurrences(void) {
+TEST(recurrences) {
   edf_node *x = begin("x[b,4,2] Whh[3,3] Wxh[3,2] D[3]");
   agrees(edf_recurrence("h[b,t,j] = tanh(h_in[j,I] h[b,t+1,I] + h_next[j,K] x[b,t,K]"
                         " - h__in[j])", edf_find("Whh"), edf_find("Wxh"), x, edf_find("D")),
          "u[b,t,j] = tanh(Whh[j,I] u[b,t+1,I] + Wxh[j,K] x[b,t,K] - D[j])");
 }
 
-static void embed(void) {
+TEST(embed) {
   edf_node *W = begin("W[5,3] k[b,4]=5 x[b,4,3]"), *k = edf_find("k");
   agrees(edf_embed(W, k), "z[b,t,j] = W[k[b,t],j]");
   agrees(edf_text("y[r[b,t],j] = u[b,t,j] | r<5", k, edf_find("x")),
@@ -243,7 +242,7 @@ static void embed(void) {
 }
 
 /* ---- Rows that were merged are split again. A shape without a batch does not get one. */
-static void merged_and_split(void) {
+TEST(merged_and_split) {
   edf_node *x = begin("x[b,4,5] p[6,4]"), *p = edf_find("p");
   edf_node *rows = edf_reshape(x, "rows[n,5]"), *split = edf_reshape(rows, "again[b,4,5]");
   agrees(split, "z[b,t,j] = x[b,t,j]");
@@ -257,7 +256,7 @@ static void merged_and_split(void) {
 
 /* A mean over the batch follows the batch, in each way to write it. So do nodes that depend on
    no Input and run once for each batch size: here b + 1, and B. */
-static void a_mean_over_the_batch_follows_it(void) {
+TEST(a_mean_over_the_batch_follows_it) {
   static edf_real numbers[8] = { 3, 1, 2, 5, -1, 4, 0, 7 };
   static const char *const text[] = { "y = (1/B) x[B,J]", "s[j] = mean_b x[b,j]",
     "s[j] = sum_b x[b,j] / B", "y = 2 mean_{b,j} x[b,j]",
@@ -281,19 +280,4 @@ static void a_mean_over_the_batch_follows_it(void) {
   }
 }
 
-int main(void) {
-  RUN(convolutions);
-  RUN(pooling);
-  RUN(residual_blocks);
-  RUN(ties_pay_one_and_nan_wins);
-  RUN(normalisation);
-  RUN(batch_norm);
-  RUN(attention);
-  RUN(cells);
-  RUN(recurrences);
-  RUN(embed);
-  RUN(merged_and_split);
-  RUN(a_mean_over_the_batch_follows_it);
-  edf_clear();
-  return harness_report();
-}
+int main(void) { return harness_main(); }

@@ -8,12 +8,6 @@
 int __asan_address_is_poisoned(void const volatile *p);
 #endif
 
-static void nothing_is_left(const char *after) {
-  edf_clear();
-  CHECK(memory.live == 0, "%ld blocks are left after %s", memory.live, after);
-  memory.live = 0;
-}
-
 static edf_node *loss;
 
 static void build(int model) {
@@ -42,7 +36,7 @@ static void train(int steps) {
 
 static long calls(void) { return memory.mallocs + memory.frees; }
 
-static void training_allocates_only_in_the_first_steps(void) {
+TEST(training_allocates_only_in_the_first_steps) {
   for (int k = 0; k < MODELS; k++) {
     build(k);
     train(4);
@@ -51,7 +45,7 @@ static void training_allocates_only_in_the_first_steps(void) {
     CHECK(before > 0 && calls() == before, "model %d: %ld calls of the allocator", k,
           calls() - before);
     CHECK(edf.parameters[0]->steps == 24, "model %d does not train", k);
-    nothing_is_left(models[k].tensors);
+    harness_clear(__FILE__, __LINE__, models[k].tensors);
   }
 }
 
@@ -118,57 +112,40 @@ static void run(int k) {
   programs[k].use();
 }
 
-static void run_silently(int k) {
-  capture_begin();
-  TRY(run(k));
-  capture_end();
-}
-
-static void every_allocation_may_fail(void) {
-  make_directory("memory");
+TEST(every_allocation_may_fail) {
   nowhere = fopen("/dev/null", "w");
-  run_silently(0);
-  nothing_is_left("a run");
+  CAPTURE(run(0));
+  harness_clear(__FILE__, __LINE__, "a run");
   int fd = lowest_free_fd();
   for (int k = 0; k < (int)(sizeof programs / sizeof *programs); k++) {
     const char *name = programs[k].name;
     long n = 0;
     do {
       memory.until_failure = ++n;
-      run_silently(k);
+      CAPTURE(run(k));
       int failed = !memory.until_failure;
       memory.until_failure = 0;
       edf.eager = 0;
       CHECK(panicked == failed, "%s, allocation %ld: an error? %s", name, n, caught);
       if (failed) WORDS(caught, "memory|bytes");
       CHECK(lowest_free_fd() == fd, "%s: a file is open after failure %ld", name, n);
-      nothing_is_left(name);
+      harness_clear(__FILE__, __LINE__, name);
       if (!failed) break;
     } while (harness.bad == 0);
     CHECK(n > 10, "%s has only %ld allocations", name, n - 1);
   }
   fclose(nowhere);
-  remove_directory();
 }
 
 /* ---- Arrays that are too large */
 
 /* impl.c poisons the bytes after an array. So asan finds a write after the last entry. */
 #ifdef __SANITIZE_ADDRESS__
-static void arrays_are_guarded(void) {
+TEST(arrays_are_guarded) {
   edf_node *p = edf_parameter("p[5]");
   CHECK(!__asan_address_is_poisoned(p->value + 4), "the last entry is poisoned");
   CHECK(__asan_address_is_poisoned(p->value + 5), "the entry after the last is not poisoned");
-  nothing_is_left("a Parameter");
 }
 #endif
 
-int main(void) {
-  RUN(training_allocates_only_in_the_first_steps);
-  RUN(every_allocation_may_fail);
-#ifdef __SANITIZE_ADDRESS__
-  RUN(arrays_are_guarded);
-#endif
-  CHECK(memory.mallocs > 0 && memory.frees > 0, "EDF_MALLOC or EDF_FREE was never called");
-  return harness_report();
-}
+int main(void) { return harness_main(); }

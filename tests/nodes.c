@@ -283,7 +283,7 @@ static edf_node *numbers(const char *declaration, const edf_real *values) {
   return leaf(declaration, values, 1);
 }
 
-static void scores_may_be_extreme(void) {
+TEST(scores_may_be_extreme) {
   static const edf_real scores[6] = { 10000, -10000, 0, 0, -10000, -10000 };
   static const edf_real label[2] = { 1, 0 };
   static const double P[6] = { 1, 0, 0, 1, 0, 0 }, l[2] = { 20000, 0 };
@@ -300,7 +300,6 @@ static void scores_may_be_extreme(void) {
     CLOSE(s->grad[i], (P[i] - (i == best)) / 2, 4 * epsilon, 0);
   }
   CHECK(at(infinite, 0) == HUGE_VAL, "-ln 0 is %g: nothing may be clamped", at(infinite, 0));
-  edf_clear();
 }
 
 /* The derivatives at these points are a choice: sign(0) is 0, Relu has 0 at 0, Clamp has 1 at
@@ -316,7 +315,7 @@ static void slopes_are(edf_node *y, const edf_node *x, double p, double q, doubl
           (double)x->grad[i], right[i]);
 }
 
-static void kinks_have_a_slope(void) {
+TEST(kinks_have_a_slope) {
   static const edf_real points[5] = { -2, -1, 0, 1, 2 }, zeros[5] = { 0 };
   edf_node *x = numbers("x[5]", points), *o = numbers("o[5]", zeros);
   slopes_are(edf_abs(x), x, -1, -1, 0, 1, 1);
@@ -330,7 +329,6 @@ static void kinks_have_a_slope(void) {
   slopes_are(edf_min(o, x), o, 0, 0, 1, 1, 1);
   slopes_are(edf_max(x, x), x, 1, 1, 1, 1, 1);
   slopes_are(edf_sub(edf_mul(x, x), x), x, -5, -3, -1, 1, 3);
-  edf_clear();
 }
 
 /* Nothing is clamped. The points are -Inf, -1, 0, 1, Inf and NaN. */
@@ -344,7 +342,7 @@ static void values_are(edf_node *y, double p, double q, double r, double s, doub
   }
 }
 
-static void nan_and_infinity_stay(void) {
+TEST(nan_and_infinity_stay) {
   static const edf_real points[6] = { -(edf_real)INFINITY, -1, 0, 1, (edf_real)INFINITY,
                                       (edf_real)NAN }, zeros[6] = { 0 };
   const double inf = HUGE_VAL, nan = NAN;
@@ -359,12 +357,11 @@ static void nan_and_infinity_stay(void) {
   values_are(edf_div(x, x), nan, 1, nan, 1, nan);
   values_are(edf_min(o, x), -inf, -1, 0, 0, 0);
   values_are(edf_max(x, o), 0, 0, 0, 1, inf);
-  edf_clear();
 }
 
 /* ---- Dropout */
 
-static void dropout_keeps_the_mean(void) {
+TEST(dropout_keeps_the_mean) {
   enum { N = 10000 };
   static edf_real first[N];
   const double rate = 0.25;
@@ -395,13 +392,12 @@ static void dropout_keeps_the_mean(void) {
   edf.training = 1;
   for (size_t i = 0; i < N; i++)
     CHECK(at(y, i) == at(x, i) && x->grad[i] == 1, "entry %zu in evaluation", i);
-  edf_clear();
 }
 
 /* ---- Random numbers */
 
 /* These numbers were computed outside of C. They are the same on every platform. */
-static void a_seed_has_these_numbers(void) {
+TEST(a_seed_has_these_numbers) {
   static const int drawn[8] = { 955703818, 748682889, 828688764, 814911972, 285137826,
                                 211490850, 39354196, 836507572 };
   for (int i = 0; i < 8; i++) {
@@ -419,7 +415,7 @@ static void a_seed_has_these_numbers(void) {
 }
 
 /* Each entry has its own draw, and no draw is for an entry after the last. */
-static void initialisers_write_each_entry_once(void) {
+TEST(initialisers_write_each_entry_once) {
   for (int n = 1; n <= 20; n++) {
     edf_clear();
     edf_seed(9);
@@ -432,7 +428,6 @@ static void initialisers_write_each_entry_once(void) {
     for (size_t i = 0; i < q->size; i++) CHECK(q->value[i] == edf_normal(1, 4), "q[%zu]", i);
     CHECK(after == edf_uniform(0, 1), "%d entries have another number of draws", n);
   }
-  edf_clear();
 }
 
 int main(void) {
@@ -440,11 +435,5 @@ int main(void) {
     tested = &table[i];
     harness_run(table[i].op, node_is_its_definition);
   }
-  RUN(scores_may_be_extreme);
-  RUN(kinks_have_a_slope);
-  RUN(nan_and_infinity_stay);
-  RUN(dropout_keeps_the_mean);
-  RUN(a_seed_has_these_numbers);
-  RUN(initialisers_write_each_entry_once);
-  return harness_report();
+  return harness_main();
 }

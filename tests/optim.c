@@ -126,7 +126,7 @@ static void own_update(edf_node *q, edf_real rate) {
   for (size_t i = 0; i < q->size; i++) q->value[i] += 2 * rate * q->grad[i];
 }
 
-static void a_parameter_may_have_its_own_update(void) {
+TEST(a_parameter_may_have_its_own_update) {
   for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
     build(3);
     double before = (double)p->value[2];
@@ -141,7 +141,7 @@ static void a_parameter_may_have_its_own_update(void) {
 
 /* ---- Shrinkage and clipping, between Backward and the step */
 
-static void shrinkage_adds_to_gradients(void) {
+TEST(shrinkage_adds_to_gradients) {
   for (int n = 1; n <= LONGEST; n++)
     for (int power = 1; power <= 2; power++) {
       build(n);
@@ -162,7 +162,7 @@ static double norm_of(const edf_node *q) {
   return sqrt(sum);
 }
 
-static void clipping_bounds_the_joint_norm(void) {
+TEST(clipping_bounds_the_joint_norm) {
   for (int n = 1; n <= 5000; n += n < LONGEST ? 1 : 4900) {
     build(3);
     edf_node *q = edf_parameter("q[%d]", n), *unreached = edf_parameter("u[2]");
@@ -188,9 +188,5 @@ int main(void) {
     tested = &table[k];
     harness_run(table[k].name, steps_follow_the_formula);
   }
-  RUN(a_parameter_may_have_its_own_update);
-  RUN(shrinkage_adds_to_gradients);
-  RUN(clipping_bounds_the_joint_norm);
-  edf_clear();
-  return harness_report();
+  return harness_main();
 }

@@ -2,7 +2,7 @@
    of what it computes, and gradients of what it reads, which the loops give by central
    differences, at a cotangent that is the same for both.
 
-     static void sums(void) {
+     LOOPS(sums, run_slide) {
        SLIDE("x[4]",                                the tensors that are there
              "s[k] = W[k,J] x[J] + b[k] | k<3")     the text that runs
        IN1(x, 4); IN2(W, 3, 4); IN1(b, 3); OUT1(s, 3);
@@ -261,5 +261,11 @@ static inline void run_slide(void (*loops)(void)) {
   for (slide.version = 0; slide.version < slide.versions && !harness.bad; slide.version++)
     run_version(loops);
 }
+
+/* A test that runs these loops. */
+#define LOOPS(name, run)              \
+  static void name##_loops(void);     \
+  TEST(name) { run(name##_loops); }   \
+  static void name##_loops(void)
 
 #endif

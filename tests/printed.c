@@ -448,9 +448,7 @@ static void evaluate(const char *what, edf_node *loss) {
   program = what;
   edf_forward();
   edf_backward(loss);
-  capture_begin();
-  edf_print_program(stdout);
-  capture_end();
+  CAPTURE(edf_print_program(stdout));
   begin();
   for (size_t i = 0; i < loss->size; i++)        /* the loss is the last tensor */
     tensor[n_tensors - 1].grad[i] = 1 / (double)loss->size;
@@ -520,7 +518,7 @@ static const char *build(int k) {
 
 static edf_node *last(void) { return edf.compnodes[edf.n_compnodes - 1]; }
 
-static void what_is_printed_is_what_runs(void) {
+TEST(what_is_printed_is_what_runs) {
   for (int k = 0; k < MODELS + TEXTS; k++) {
     const char *what = build(k);
     evaluate(what, last());
@@ -545,7 +543,7 @@ static CompNode *own(edf_node *a, edf_node *b) {
   return edf_name(y, "y");
 }
 
-static void a_formula_of_a_users_node_runs(void) {
+TEST(a_formula_of_a_users_node_runs) {
   declare_plain("x[b,3]");
   CompNode *y = own(edf_find("x"), NULL);
   CHECK(edf_formula(y, "y[b,i] = x[b,i]^3", "for b,i: x.grad[b,i] += 3 y.grad[b,i] x[b,i]^2")
@@ -579,9 +577,7 @@ static size_t train(edf_real *to) {
 }
 
 static void print_equations(char *to) {
-  capture_begin();
-  edf_print_equations(stdout);
-  capture_end();
+  CAPTURE(edf_print_equations(stdout));
   snprintf(to, MOST, "%s", captured);
 }
 
@@ -609,7 +605,7 @@ static void both_ways(const char *what) {
   edf_clear();
 }
 
-static void printed_equations_give_the_same_bits(void) {
+TEST(printed_equations_give_the_same_bits) {
   for (int k = 0; k < MODELS + TEXTS; k++) {
     const char *what = build(k);
     both_ways(what);
@@ -617,7 +613,7 @@ static void printed_equations_give_the_same_bits(void) {
 }
 
 /* Names that would be misread get a number, and are not printed as they are. */
-static void odd_names_are_read_again(void) {
+TEST(odd_names_are_read_again) {
   declare_plain("x[b,3] exp h[4]");
   edf_node *h = edf_find("h");
   CompNode *y = edf_name(Mul(edf_find("x"), edf_find("exp")), "my node!");
@@ -629,7 +625,7 @@ static void odd_names_are_read_again(void) {
 }
 
 /* A node of the user's own is printed as a comment, and what needs it cannot be read. */
-static void own_nodes_are_comments(void) {
+TEST(own_nodes_are_comments) {
   static char text[MOST];
   Square(own(edf_parameter("w[3]"), NULL));
   print_equations(text);
@@ -638,11 +634,4 @@ static void own_nodes_are_comments(void) {
   STOPS(edf_equations("%s", text), "y");
 }
 
-int main(void) {
-  RUN(what_is_printed_is_what_runs);
-  RUN(a_formula_of_a_users_node_runs);
-  RUN(printed_equations_give_the_same_bits);
-  RUN(odd_names_are_read_again);
-  RUN(own_nodes_are_comments);
-  return harness_report();
-}
+int main(void) { return harness_main(); }

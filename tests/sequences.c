@@ -45,9 +45,7 @@ static void HARNESS_PRINTF(1, 2) tell(const char *format, ...) {
 /* Makes calls that must not stop. What they print to stdout is dropped. */
 #define CALL(...)                                                                      \
   do {                                                                                 \
-    capture_begin();                                                                   \
-    TRY(__VA_ARGS__);                                                                  \
-    capture_end();                                                                     \
+    CAPTURE(__VA_ARGS__);                                                              \
     CHECK(!panicked, "seed %llu: %s\nan unexpected error: %s", seed, calls, caught);   \
   } while (0)
 
@@ -356,9 +354,8 @@ static void play(void) {
 static unsigned long long first = 1;
 static long count = 300;
 
-static void all_sequences_end_like_a_new_graph(void) {
-  capture_begin();                                   /* This opens its file. */
-  capture_end();
+TEST(all_sequences_end_like_a_new_graph) {
+  CAPTURE(edf_clear());                              /* This opens its file. */
   for (seed = first; seed < first + (unsigned long long)count && !harness.bad; seed++) play();
   printf("# %ld comparisons, %ld errors\n", comparisons, errors);
   CHECK(count < 100 || (comparisons > 5 * count && errors > count / 4), "too few");
@@ -368,6 +365,5 @@ int main(int argc, char **argv) {
   if (argc > 1) first = strtoull(argv[1], NULL, 10);
   if (argc > 1) count = 1;
   if (argc > 2) count = atol(argv[2]);
-  RUN(all_sequences_end_like_a_new_graph);
-  return harness_report();
+  return harness_main();
 }

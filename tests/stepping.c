@@ -25,7 +25,7 @@ static net build(void) {
 
 /* ---- Steps */
 
-static void steps_are_the_loops(void) {
+TEST(steps_are_the_loops) {
   net n = build();
   edf_real expected[6];
   edf_node *order[] = { n.s, n.h, n.q, edf.compnodes[3], n.m, n.loss };  /* h q is a product. */
@@ -45,19 +45,16 @@ static void steps_are_the_loops(void) {
     CHECK(!edf_step_backward(), "a seventh step back");
     CHECK(!memcmp(expected, n.w->grad, sizeof expected), "the gradients differ");
   }
-  edf_clear();
 }
 
 /* ---- What is printed */
 
 static const char *where(void) {
-  capture_begin();
-  edf_where();
-  capture_end();
+  CAPTURE(edf_where());
   return captured;
 }
 
-static void where_names_the_next_node(void) {
+TEST(where_names_the_next_node) {
   WORDS(where(), "nothing runs");
   net n = build();
   WORDS(where(), "nothing runs");
@@ -71,15 +68,13 @@ static void where_names_the_next_node(void) {
   WORDS(where(), "backward|q[b,j]|for b,j: h.grad[b,j] += q.grad[b,j] 2 h[b,j]|hw1.c:5");
   while (edf_step_backward()) continue;
   WORDS(where(), "nothing runs");
-  edf_clear();
 }
 
 /* ---- The first NaN */
 
 static edf_node *find(void) {
-  capture_begin();
-  edf_node *found = edf_find_nan();
-  capture_end();
+  static edf_node *found;
+  CAPTURE(found = edf_find_nan());
   return found;
 }
 
@@ -92,7 +87,7 @@ static edf_node *find(void) {
     else CHECK(!*captured, "it printed %s", captured);                           \
   } while (0)
 
-static void a_value_is_traced_to_its_row(void) {
+TEST(a_value_is_traced_to_its_row) {
   edf_real scores[4] = { 0, EDF_REAL_IS_DOUBLE ? -1000 : -200, 3, 4 };
   Input *s = edf_input_at("hw1.c", 1, "s[b,2]");
   CompNode *P = edf_name(edf_softmax_at("hw1.c", 2, s), "P");
@@ -108,24 +103,16 @@ static void a_value_is_traced_to_its_row(void) {
   scores[3] = (edf_real)NAN;
   Forward();
   FINDS(s, "s[1,1]|nan|Input|hw1.c:1");
-  edf_clear();
 }
 
 /* A NaN of a gradient is one of the node whose backward computed it. */
-static void a_gradient_is_traced_to_its_backward(void) {
+TEST(a_gradient_is_traced_to_its_backward) {
   Parameter *p = edf_parameter("p[3]");
   CompNode *q = edf_name(Square(p), "q"), *y = edf_name(Sqrt(q), "y");
   p->value[0] = p->value[2] = 1;
   Forward();
   Backward(y);
   FINDS(y, "q.grad[1]|inf|backward of y|y[1] = 0");
-  edf_clear();
 }
 
-int main(void) {
-  RUN(steps_are_the_loops);
-  RUN(where_names_the_next_node);
-  RUN(a_value_is_traced_to_its_row);
-  RUN(a_gradient_is_traced_to_its_backward);
-  return harness_report();
-}
+int main(void) { return harness_main(); }

@@ -15,24 +15,15 @@ static void copies_all_but_one(CompNode *y) {
 
 static void adds_nothing(CompNode *y) { (void)y; }
 
-static void a_forgotten_value_is_nan(void) {
+TEST(a_forgotten_value_is_nan) {
   Parameter *p = edf_parameter("p[3]");
   CompNode *y = edf_name(edf_compnode("Forgets", copies_all_but_one, adds_nothing, p), "y");
   CompNode *z = Square(y);
-  capture_begin();
-  Forward();
-  Forward();
-  capture_end();
+  CAPTURE(Forward(); Forward());
   CHECK(y->value[0] != y->value[0] && y->value[1] == 0, "y[0] is %g", (double)y->value[0]);
   WORDS(captured, "y[0] = nan is the first|Forgets");
-  capture_begin();
-  Backward(z);
-  capture_end();
+  CAPTURE(Backward(z));
   CHECK(p->grad[0] == 0, "a gradient that nobody writes is %g", (double)p->grad[0]);
-  edf_clear();
 }
 
-int main(void) {
-  RUN(a_forgotten_value_is_nan);
-  return harness_report();
-}
+int main(void) { return harness_main(); }

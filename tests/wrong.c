@@ -153,7 +153,7 @@ static const wrong declarations[] = {
   { "parameter", "W[1,2,3,4,5,6,7,8,@9]", "at most 8" },
 };
 
-static void wrong_declarations_stop(void) {
+TEST(wrong_declarations_stop) {
   CHECK_ALL('D', declarations);
 }
 
@@ -186,7 +186,7 @@ static const wrong equations[] = {
   { "W[3,2] h[b,3] B[2]", "s[b,j] = W[I,@k] h[b,I] - B[j]", "index k|on the left|K" },
 };
 
-static void wrong_equations_stop(void) {
+TEST(wrong_equations_stop) {
   CHECK_ALL('E', equations);
 }
 
@@ -261,12 +261,12 @@ static const wrong lines[] = {
     "this line|recurrence over t" },
 };
 
-static void wrong_lines_stop(void) {
+TEST(wrong_lines_stop) {
   CHECK_ALL('L', lines);
 }
 
 /* The mean of nothing is 0, and its argmax is an error. */
-static void masks_may_exclude_all(void) {
+TEST(masks_may_exclude_all) {
   static edf_real numbers[4] = { 3, 1, 2, 5 };
   static const double means[4] = { 0, 3, 2, 2 };
   edf_feed(edf_input("x[4]"), numbers, 1);
@@ -286,7 +286,7 @@ static edf_affine_package affine(const char *w, const char *b) {
   return Phi;
 }
 
-static void simple_nodes_stop(void) {
+TEST(simple_nodes_stop) {
   STOP(edf_affine_at(AT, affine("W[128,10]", "B[10]"),
                      edf_name(edf_relu_at(HW1(55), fed("x[b,100]", 64)), "h")),
        "Affine|I is 100|I is 128|\"h\" [b=64, 100]|hw1.c:55|$2");
@@ -316,7 +316,7 @@ static void label(const char *scores, const char *labels, int at, double number,
   edf_forward();
 }
 
-static void losses_stop(void) {
+TEST(losses_stop) {
   STOP(edf_log_loss_at(AT, a("Q[b,10]"), c("y[b,10]")), "LogLoss|label|$1|$2");
   STOP(edf_softmax_log_loss_at(AT, a("Q[b,7,10]"), c("y[b]")), "SoftmaxLogLoss|label|$1|$2");
   STOP(edf_mse_at(AT, a("s[b,3]"), c("y[b,4]")), "MSE|$1|$2");
@@ -352,7 +352,7 @@ static void embed(int at, double number) {
   edf_forward();
 }
 
-static void layers_stop(void) {
+TEST(layers_stop) {
   STOP(edf_conv_at(AT, conv("W[3,3,2,8]", 1, 0), a("x[b,6,6,3]")), "Conv|C is 3|C is 2|$1|$2");
   STOP(edf_conv_at(AT, conv("W[7,7,3,8]", 1, 0), a("x[b,6,6,3]")), "Conv|7|6|$1");
   STOP(edf_conv_at(AT, conv("W[3,3,3,8]", 0, 0), a("x[b,6,6,3]")), "Conv|stride 0");
@@ -395,7 +395,7 @@ static edf_node *fed_again(void) {
   return y;
 }
 
-static void runs_stop(void) {
+TEST(runs_stop) {
   static edf_node *y;
   HERE(edf_feed(a("x[b,3]"), NULL, 4), "edf_feed|NULL|$1");
   HERE(edf_feed(a("x[b,3]"), zeros, 0), "edf_feed|0|$1");
@@ -418,7 +418,7 @@ static void runs_stop(void) {
   CALL(edf_name(a("W[3]"), NULL), "edf_name|NULL");
 }
 
-static void optimisers_stop(void) {
+TEST(optimisers_stop) {
   CALL(with_gradient(); edf_clip(0), "edf_clip|0");
   HERE(with_gradient(); edf_momentum(1, 1), "edf_momentum|mu|1");
   HERE(with_gradient(); edf_rmsprop(1, 1, 1), "edf_rmsprop|beta|1");
@@ -434,7 +434,7 @@ static void nothing(edf_node *y) { (void)y; }
 static void rank_9(edf_node *y) { y->rank = 9; }
 static void minus_2(edf_node *y) { y->rank = 1; y->dim[0] = y->in[0]->dim[0] - 5; }
 
-static void own_nodes_stop(void) {
+TEST(own_nodes_stop) {
   HERE(edf_compnode_shaped("Mine", rank_9, nothing, nothing, a("v[3]")), "Mine|9|8");
   HERE(edf_compnode_shaped("Mine", minus_2, nothing, nothing, a("v[3]")), "Mine|-2");
   HERE(edf_compnode("Mine", NULL, nothing, a("v[3]")), "edf_compnode|forward|NULL");
@@ -450,7 +450,7 @@ static const char *in_brackets(int n) {
   return text;
 }
 
-static void too_large_stops(void) {
+TEST(too_large_stops) {
   static const char *const texts[] = {
     "y[b,j] = W[j,I] s[b,I] | j<1000000000", "y[b] = e[k[b]] | k<1000000000",
     "y[b,i,j,k] = W[i,j,k,I] s[b,I] | i<1000000, j<1000000, k<1000000",
@@ -474,7 +474,7 @@ static void too_large_stops(void) {
   CALL(edf_fmt("y = %0508d x", 3), "edf_fmt|511");
 }
 
-static void at_the_limit_nothing_stops(void) {
+TEST(at_the_limit_nothing_stops) {
   CHECK(strlen(edf_fmt("y = %0505d x", 3)) == 511, "edf_fmt");
   edf_dropout(a("p[3]"), 0);
   edf_affine(affine("V[3,2]", "D[2]"), a("f[3]"));
@@ -484,21 +484,6 @@ static void at_the_limit_nothing_stops(void) {
   edf_einsum("y[i] = u[i]u[i]u[i]u[i]u[i]u[i]u[i]u[i]", a("u[7]"));
   edf_clear();
   build('L', "s[b,4]", in_brackets(30));
-  edf_clear();
 }
 
-int main(void) {
-  RUN(wrong_declarations_stop);
-  RUN(wrong_equations_stop);
-  RUN(wrong_lines_stop);
-  RUN(masks_may_exclude_all);
-  RUN(simple_nodes_stop);
-  RUN(losses_stop);
-  RUN(layers_stop);
-  RUN(runs_stop);
-  RUN(optimisers_stop);
-  RUN(own_nodes_stop);
-  RUN(too_large_stops);
-  RUN(at_the_limit_nothing_stops);
-  return harness_report();
-}
+int main(void) { return harness_main(); }
