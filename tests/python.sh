@@ -56,9 +56,6 @@ def read(tensors, array, metadata=None):
     return run(*theirs)
 def has(numbers, *what):
     assert np.allclose([float(x) for x in read(*what).stdout.split()], numbers, 1e-6, 0), what
-def refused(tensors, array, *words):
-    r = read(tensors, array)
-    assert r.returncode != 0 and all(w in r.stderr for w in words), (words, r)
 
 assert run(*ours, f"{d}/ours.png").returncode == 0             # what we write
 t, meta = load_file(ours[0]), safe_open(ours[0], "np").metadata()
@@ -75,10 +72,6 @@ has([0.375, t["b1"][1], 3, t["w1.m"][0, 0], 3, 4, 11], t, a, meta)
 for kind in np.float32, np.float64:
     good = {"w1": np.full((3, 2), 0.1, kind), "b1": np.zeros(2, kind)}
     has([0.1, 0, 0, 0, 1, 2, -2.25], good, np.array([[1.5, -2.25]], kind))
-refused(dict(good, w1=np.zeros((2, 3))), a, "theirs.safetensors", '"w1"', "[2, 3]", "[3, 2]")
-refused(dict(good, w1=np.zeros((3, 2), np.float16)), a, "w1", "F16")
-refused(dict(good, extra=np.zeros(1)), a, "extra")
-refused(good, np.asfortranarray(np.zeros((2, 3))), "theirs.npy", "Fortran")
 END_OF_PYTHON
 
 bad=0

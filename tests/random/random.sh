@@ -11,7 +11,6 @@ bad=0
 python3 tests/random/texts.py "$dir/run" $seed $count || bad=1
 python3 tests/random/texts.py "$dir/run" $((seed + 1)) $((count / 5)) gradients || bad=1
 
-
 # A wrong number is noticed: what is printed as 0.5... is 0.6....
 printf '#!/bin/sh\n"%s" "$@" | sed "s/ 0\\.5/ 0.6/"\n' "$PWD/$dir/run" > "$dir/wrong"
 chmod +x "$dir/wrong"
