@@ -402,8 +402,9 @@ TEST(runs_stop) {
   HERE(edf_feed(edf_input_at(HW1(1), "x[3]"), zeros, 2), "edf_feed|2|1|\"x\" [3]|hw1.c:1");
   HERE(edf_feed(a("W[3]"), zeros, 1), "edf_feed|Input|$1");
   HERE(tanh_of(fed("x[b]", 2)); tanh_of(c("y[b]")); edf_forward(), "never fed|\"y\"|hw1.c:2");
-  HERE(tanh_of(fed("x[b,3]", 4)); tanh_of(tensor(2, "y[b]", 5)); edf_forward(),
-       "$1|[b=4, 3]|$2|[b=5]");
+  tanh_of(fed("x[b,3]", 4));
+  tanh_of(tensor(2, "y[b]", 5));
+  HERE(edf_forward(), "$1|[b=4, 3]|$2|[b=5]");
   HERE(edf_backward(tanh_of(a("W[3]"))), "edf_backward|edf_forward|\"h\" [3]|hw1.c:3");
   HERE(y = fed_again(); edf_backward(y), "edf_backward|edf_forward|\"h\"|hw1.c:3");
   HERE(y = ran(fed("x[b]", 2), 0); edf_backward(y), "edf_want_grad|\"h\" [b=2]|hw1.c:3");
