@@ -32,8 +32,10 @@ static void declare(char *lines) {
     edf_real *to = blank ? numbers[n] : x->value;
     size_t size = blank ? LONGEST : x->size;
     for (size_t i = 0; i < size; i++) to[i] = (edf_real)sin(1 + 0.7 * n + 1.3 * (double)i);
-    if (blank) edf_feed(x, to, rows = atoi(blank + 1));
-    else edf_push(x);
+    if (blank) {
+      rows = atoi(blank + 1);
+      edf_feed(x, to, rows);
+    } else edf_push(x);
   }
 }
 
