@@ -2907,8 +2907,8 @@ static void edf__rows(const edf_route *r, int assign, edf_real *out, const edf_r
        . .  a  . .         s s s s s s s s s     stay in registers.
        . .  a  . .         s s s s s s s s s
        . .  a  . .  rows   s s s s s s s s s     a is read in place, at row[i] + column[k]. So
-       . .  a  . .         s s s s s s s s s     nothing is transposed, and a convolution is
-       a, in place         a tile of out         not copied. For a few rows b is not packed.
+       . .  a  . .         s s s s s s s s s     a convolution is not copied. Only the
+       a, in place         a tile of out         transpose of a is packed.
 
    Each sum adds its k in order, whatever M and N are. So a row has the same bits in any batch,
    and for any number of threads. */
@@ -2946,9 +2946,10 @@ enum {
   EDF__LANES = EDF__VECTOR_BYTES / sizeof(edf_real),
   EDF__ROWS = 8,                         /* of a tile, at most                                */
   EDF__STRIP = (int)EDF__VECTORS * (int)EDF__LANES,
-  EDF__MB = 1024,                        /* rows of a block                                   */
+  EDF__MB = 144,                         /* rows of a block: its part of a stays in the cache */
   EDF__NB = 256,                         /* columns of a block                                */
-  EDF__KB = 512                          /* k of a block: its panel stays in the cache        */
+  EDF__KB = 512,                         /* k of a block: its panel stays in the cache        */
+  EDF__DEPTH = EDF__KB * 3 / 2           /* k of a block, at most                             */
 };
 
 typedef struct {
@@ -3015,7 +3016,7 @@ EDF__FUSED static void edf__run_tile(const edf__tile *t) {
 typedef struct {
   ptrdiff_t first;                       /* of the block                                      */
   ptrdiff_t n;                           /* 0 if the table is not filled                      */
-  ptrdiff_t at[EDF__MB];
+  ptrdiff_t at[EDF__DEPTH];
 } edf__places;
 /* The packed panels of a Parameter. A recurrence multiplies by the same Parameter at each time,
    and it does not change within a pass. So from its second use on the panels are kept. */
@@ -3028,7 +3029,8 @@ typedef struct {
   edf_real *at;
 } edf__panels;
 typedef struct edf__workspace {
-  edf_real panel[EDF__NB * EDF__KB * 3 / 2];
+  edf_real panel[EDF__NB * EDF__DEPTH];
+  edf_real left[EDF__MB * (EDF__DEPTH + 16)];
   edf_real sums[EDF__ROWS * EDF__STRIP]; /* a tile whose rows are not whole in out            */
   edf__places row[3];
   edf__places column[3];
@@ -3064,28 +3066,38 @@ static ptrdiff_t edf__run_of(const ptrdiff_t *at, ptrdiff_t n, ptrdiff_t step) {
   return i;
 }
 
-/* Transposes the square x, and returns x or y. Each pass interleaves the two halves of the
-   square, which rotates the bits of each entry's index. A compiler vectorises this. */
-static edf_real *edf__transpose(edf_real *x, edf_real *y) {
-  enum { HALF = (int)EDF__LANES * (int)EDF__LANES / 2 };
-  for (int pass = 1; pass < EDF__LANES; pass *= 2) {
-    edf_real *from = x;
-    for (int i = 0; i < HALF; i++) {
-      y[2 * i] = from[i];
-      y[2 * i + 1] = from[i + HALF];
-    }
-    x = y;
-    y = from;
+/* Transposes a square: to[i][j] = b[column[j] + i], in lines of `width`. */
+static void edf__transpose(edf_real *to, ptrdiff_t width, const edf_real *b,
+                           const ptrdiff_t *column) {
+#if defined(__GNUC__) && !defined(__clang__) && FLT_EVAL_METHOD != 2
+  edf__vector x[EDF__LANES], y[EDF__LANES];
+  __typeof__(x[0] < x[0]) low, high;     /* lanes 0, 0, 1, 1 ... of two vectors in turn       */
+  EDF__UNROLL
+  for (int i = 0; i < EDF__LANES; i++) low[i] = i / 2 + i % 2 * EDF__LANES;
+  high = low + EDF__LANES / 2;
+  EDF__UNROLL
+  for (int i = 0; i < EDF__LANES; i++)
+    x[i] = *(const edf__vector *)(const void *)(b + column[i]);
+  EDF__UNROLL
+  for (int n = EDF__LANES; n > 1; n /= 2) {
+    EDF__UNROLL
+    for (int i = 0; i < EDF__LANES; i++)
+      y[i] = __builtin_shuffle(x[i / 2], x[(i + EDF__LANES) / 2], i % 2 ? high : low);
+    EDF__UNROLL
+    for (int i = 0; i < EDF__LANES; i++) x[i] = y[i];
   }
-  return x;
+  EDF__UNROLL
+  for (int i = 0; i < EDF__LANES; i++) *(edf__vector *)(void *)(to + i * width) = x[i];
+#else
+  for (int j = 0; j < EDF__LANES; j++)
+    for (int i = 0; i < EDF__LANES; i++) to[i * width + j] = b[column[j] + i];
+#endif
 }
 
 /* Packs a panel: to[k][j] = b[row[k] + column[j]], in lines of `width`. After n a line repeats
    its last number. A transpose is copied in squares. */
 static void edf__pack(edf_real *to, ptrdiff_t width, const edf_real *b, const ptrdiff_t *row,
                       ptrdiff_t k, const ptrdiff_t *column, ptrdiff_t n) {
-  const size_t line = EDF__LANES * sizeof *to;
-  edf_real square[2][EDF__LANES * EDF__LANES], *x, *y;
   if (n == width && edf__run_of(column, n, 1) == n) {
     for (ptrdiff_t t = 0; t < k; t++, to += n)
       memcpy(to, b + row[t] + *column, (size_t)n * sizeof *to);
@@ -3095,17 +3107,28 @@ static void edf__pack(edf_real *to, ptrdiff_t width, const edf_real *b, const pt
     lines = edf__least(EDF__LANES, k - t);
     int even = edf__run_of(row + t, lines, 1) == EDF__LANES;
     for (ptrdiff_t j = 0; j < width; j += EDF__LANES) {
-      x = square[0];
-      for (ptrdiff_t c = j; c < j + EDF__LANES; c++, x += EDF__LANES) {
-        const edf_real *from = b + column[edf__least(c, n - 1)];
-        if (even) memcpy(x, from + row[t], line);
-        for (ptrdiff_t i = 0; !even && i < lines; i++) x[i] = from[row[t + i]];
-      }
-      y = edf__transpose(square[0], square[1]);
-      for (ptrdiff_t i = 0; i < lines; i++, y += EDF__LANES)
-        memcpy(to + i * width + j, y, line);
+      if (even && j + EDF__LANES <= n) edf__transpose(to + j, width, b + row[t], column + j);
+      else
+        for (ptrdiff_t i = 0; i < lines; i++)
+          for (ptrdiff_t c = j; c < j + EDF__LANES; c++)
+            to[i * width + c] = b[row[t + i] + column[edf__least(c, n - 1)]];
     }
   }
+}
+
+/* Packs a block of a, if its entries lie in columns: W.grad[i,j] += x[b,i] y.grad[b,j]. Returns
+   the block, and changes its places. The next block finds its places anew. */
+static const edf_real *edf__pack_left(edf__workspace *w, const edf_real *a) {
+  edf__places *row = &w->row[EDF_A], *column = &w->column[EDF_A];
+  ptrdiff_t line = (column->n + EDF__LANES - 1) / EDF__LANES * EDF__LANES;
+  if (edf__run_of(row->at, row->n, 1) < row->n || edf__run_of(column->at, column->n, 1) > 1)
+    return a;
+  if (line % 128 == 0) line += 16;       /* else all lines are in the same part of a cache    */
+  edf__pack(w->left, line, a, row->at, row->n, column->at, column->n);
+  for (ptrdiff_t i = 0; i < row->n; i++) row->at[i] = i * line;
+  for (ptrdiff_t k = 0; k < column->n; k++) column->at[k] = k;
+  row->n = column->n = 0;
+  return w->left;
 }
 
 /* Runs the tiles of a panel, which has n columns of the block. */
@@ -3171,8 +3194,7 @@ static edf_real *edf__panels_of(const edf_route *r, int across, const edf_real *
 }
 
 /* Runs block after block. A block packs a panel for each strip of columns and runs its tiles. A
-   tall out is computed as out' = b' a'. If there are few rows, or if the lines of b are close
-   to each other, b is read in place. */
+   tall out is computed as out' = b' a'. If there are few rows, b is read in place. */
 static void edf__product(const edf_route *r, int assign, edf_real *out, const edf_real *a,
                          const edf_real *b, edf__workspace *w) {
   int tall = edf_matrix_of(r, EDF_OUT).tall, x = tall ? EDF_B : EDF_A, y = EDF_A + EDF_B - x;
@@ -3200,8 +3222,8 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
         edf__find_places(&w->column[EDF_A], r, EDF__K, x, k, t.k);
         edf__find_places(&w->row[EDF_B], r, EDF__K, y, k, t.k);
         ptrdiff_t step = t.k > 1 ? row[1] - *row : 0;
-        int even = (rows <= 32 || edf__abs(step) <= 128) &&
-                   edf__run_of(row, t.k, step) == t.k;
+        int even = rows <= 32 && edf__run_of(row, t.k, step) == t.k;
+        const edf_real *block = width >= 64 ? edf__pack_left(w, left) : left;
         for (ptrdiff_t c = 0, n; c < n_j; c += n, panel += t.k * wide) {
           const ptrdiff_t *to = w->column[EDF_OUT].at + c, *from = w->column[EDF_B].at + c;
           n = edf__strip(edf__run_of(to, n_j - c, 1), n_j - c);
@@ -3212,7 +3234,7 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
             t.b = right + *row + *from;
             t.step = step;
           } else if (i == 0 && !packed) edf__pack(panel, wide, right, row, t.k, from, n);
-          edf__run_panel(&t, out, left, w, to, n);
+          edf__run_panel(&t, out, block, w, to, n);
         }
       }
 }
