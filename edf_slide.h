@@ -514,11 +514,10 @@ static void edf_slide__argmax_forward(edf_node *y) {
 static const edf_op edf_slide__argmax_op = { "ArgMax", edf_slide__argmax_shape,
   edf_slide__argmax_forward, NULL, "y x", "y@ = argmax_! # x~", "" };
 
-/* Names an inner node after its left side, `more` and its own number: q2, k3, h_in5. */
-static edf_node *edf_slide__called(edf_node *y, const char *more) {
-  const edf__ref *left = &((edf__einsum *)y->state)->e.ref[0];
-  int n = (int)strcspn(left->name, "'");
-  y->name = edf_slide__copy(edf_fmt("%.*s%s%d", n, left->name, more, edf.n_compnodes - 1));
+/* Names an inner node after a left side, `more` and its own number: q2, k3, h_in5. */
+static edf_node *edf_slide__called(edf_node *y, const char *left, const char *more) {
+  int n = (int)strcspn(left, "'");
+  y->name = edf_slide__copy(edf_fmt("%.*s%s%d", n, left, more, y->position));
   return y;
 }
 
@@ -2325,7 +2324,7 @@ static edf_node *edf_slide__end_equation(edf_slide__making *to, const edf_op *is
     at.op = plain ? "Einsum" : kind == EDF_SLIDE__PUT ? "Scatter" : is->name;
   if (kind == EDF_SLIDE__MAX) is = &edf_slide__max_over_op;
   edf_node *y = edf__equation_node(&at, is, kind, e, e->n_operand, to->in);
-  return to->is_line ? y : edf_slide__called(y, "");
+  return to->is_line ? y : edf_slide__called(y, e->ref->name, "");
 }
 
 /* Builds left = a or left = a + b. With another kind, builds the maximum or the mean of a over
@@ -2670,7 +2669,7 @@ static edf_slide__value edf_slide__early_value(edf_slide__statement *l, edf_slid
     *x->early = edf_slide__value_of(l, x);
     edf_node *y = x->early->node;
     sum &= edf.n_compnodes > before && y == edf.compnodes[edf.n_compnodes - 1];
-    if (sum && edf_slide__has_equation(y)) edf_slide__called(y, "_in");
+    if (sum && edf_slide__has_equation(y)) edf_slide__called(y, l->m.e.ref->name, "_in");
     l->fixed = fixed;
   }
   edf_slide__value v = *x->early;
@@ -2752,15 +2751,15 @@ static edf_node *edf_slide__joined_line(edf_slide__statement *l, edf__ref left) 
                            part);
 }
 
-/* Names y after the left side of its line. In a layer, only an equation before the last line
-   gets that name, with a number after it. */
+/* Names y after the left side of its line. In a layer, a number follows the name, and the node
+   of the last line is named after the layer. */
 static void edf_slide__name_as(edf_node *y, const edf_slide__statement *l) {
   const edf_slide__slide *all = l->slide;
   if (y && !all->layer) {
     y->name = l->m.e.ref->name;
     edf__write(y)->line = l;
-  } else if (y && edf_slide__has_equation(y) && l < all->line + all->n - 1)
-    edf_slide__called(y, "");
+  } else if (y && (l->step || l < all->line + all->n - 1))
+    edf_slide__called(y, l->m.e.ref->name, "");
 }
 /* Builds the node of a line, which is a call, parts joined with ';', or an equation. */
 static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf__ref left) {
