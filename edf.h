@@ -4062,8 +4062,8 @@ EDF__C_END
 EDF__C_BEGIN
 /* edf_print_program prints each node with its equation or formula, its shape and its source
    line, and then the backward that runs, as loops: for b,i,j: W.grad[i,j] += ... A capital
-   index is summed. edf_print_node prints one node, and edf_print one screen about it, with
-   numbers. */
+   index is summed. More than 8 equal steps of a recurrence are printed once. edf_print_node
+   prints one node, and edf_print one screen about it, with numbers. */
 void edf_print_program(FILE *out);
 void edf_print_node(FILE *out, edf_node *node);
 void edf_print(edf_node *node);
@@ -4827,31 +4827,100 @@ static void edf__write_about(edf_page *out, const edf_node *x) {
   edf_write(out, "   %s:%d\n", x->file, x->line);
 }
 
+/* ---- Equal steps are written once: a recurrence of 64 steps is 64 times the same few nodes.
+   Returns 1 if two nodes, as texts, differ only in their step. A number may differ as the
+   positions of the two nodes do, h@22 and h@15, or by 1 in an index, x[b,3] and x[b,2]. */
+enum { EDF__MORE_STEPS = 8, EDF__LONGEST_STEP = 64 };
+static int edf__same_step(const char *a, const char *b) {
+  long apart = labs(strtol(a, NULL, 10) - strtol(b, NULL, 10));
+  int in_index = 0;
+  a += strspn(a, " ");
+  b += strspn(b, " ");
+  while (*a) {
+    if (edf__is_digit(*a) && edf__is_digit(*b)) {
+      char *end_a, *end_b;
+      long difference = labs(strtol(a, &end_a, 10) - strtol(b, &end_b, 10));
+      if (difference && difference != apart && (difference != 1 || !in_index)) return 0;
+      a = end_a;
+      b = end_b;
+      continue;
+    }
+    if (*a != *b) return 0;
+    in_index = *a == '[' || (in_index && *a != ']');
+    a++;
+    b++;
+  }
+  return !*b;
+}
+
+/* Returns how many of the texts from number i on repeat the *step texts before them. *step is
+   the shortest step that is repeated EDF__MORE_STEPS times. Returns 0 if there is none. */
+static int edf__repeats(char **text, int n, int i, int shown, int *step) {
+  for (*step = 1; *step <= shown && *step <= EDF__LONGEST_STEP; ++*step) {
+    int more = 0;
+    while (i + more < n && edf__same_step(text[i + more - *step], text[i + more])) more++;
+    if (more >= EDF__MORE_STEPS * *step) return more;
+  }
+  return 0;
+}
+/* Writes the texts of n nodes. If nodes repeat the `step` nodes before them at least
+   EDF__MORE_STEPS times, one line stands for them. In a forward it begins with a whole step:
+   step 0 is often shorter, but its last nodes are those of any step. */
+static void edf__write_nodes(edf_page *out, char **text, int n) {
+  for (int i = 0, shown = 0; i < n; i++, shown++) {
+    int step, more = edf__repeats(text, n, i, shown, &step);
+    if (more) {
+      int forward = strtol(text[i], NULL, 10) > strtol(text[i - 1], NULL, 10);
+      for (; forward && more % step; more--) edf_write(out, "%s", text[i++]);
+      more -= more % step;
+      edf_write(out, "       nodes %ld to %ld: %s above, %d more times\n",
+                strtol(text[i], NULL, 10), strtol(text[i + more - 1], NULL, 10),
+                step > 1 ? edf__text("the %d nodes", step) : "the node", more / step);
+      i += more - 1;
+      shown = -1;
+    } else edf_write(out, "%s", text[i]);
+  }
+  for (int i = 0; i < n; i++) edf_release(text[i]);
+}
+
 static void edf__write_program(edf_page *out, const edf_node *all) {
-  static const char *const title[] = { "inputs\n", "parameters, %zu numbers\n", "forward\n" };
+  static const char *const title[] = { "inputs\n", "parameters, %zu numbers\n" };
+  char **text = (char **)edf_keep(NULL, ((size_t)edf.n_compnodes + 1) * sizeof *text);
   size_t numbers = 0;
-  int kind = -1;                         /* of the last line                                  */
+  int kind = -1, n = 0;                  /* kind of the last line, number of texts            */
   (void)all;
   for (int i = 0; i < edf.n_parameters; i++) numbers += edf.parameters[i]->size;
   for (int i = 0; i < edf__n_nodes(); i++) {
     const edf_node *x = edf__nth(i);
+    edf_page line = { NULL, 0 };
     if (edf__is_helper(x)) continue;
-    if (kind != (int)x->kind) edf_write(out, title[x->kind], numbers);
+    if (kind != (int)x->kind && x->kind != EDF_COMPNODE)
+      edf_write(out, title[x->kind], numbers);
     kind = (int)x->kind;
-    edf_write(out, "  %3s  ", x->kind == EDF_COMPNODE ? edf__text("%d", x->position) : "");
-    edf__write_forward(out, x);
-    edf__write_about(out, x);
+    edf_write(&line, "  %3s  ", kind == EDF_COMPNODE ? edf__text("%d", x->position) : "");
+    edf__write_forward(&line, x);
+    edf__write_about(&line, x);
+    if (kind == EDF_COMPNODE) { text[n++] = line.at; continue; }
+    edf_write(out, "%s", line.at);
+    edf_release(line.at);
   }
-  edf_write(out, edf.n_compnodes ? "backward\n" : "forward\nbackward\n");
+  edf_write(out, "forward\n");
+  edf__write_nodes(out, text, n);
+  edf_write(out, "backward\n");
   edf__find_needs();
   edf__mark(edf.loss);                   /* NULL marks all nodes.                             */
+  n = 0;
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
     const edf_node *c = edf.compnodes[i];
+    edf_page lines = { NULL, 0 };
     if (!c->needs_grad || !c->active || edf__is_helper(c)) continue;
-    edf_write(out, "  %3d  %s\n", i, edf_label(c));
-    if (c->backward) edf__write_backward(out, c);
-    else edf_write(out, "       no gradient goes through\n");
+    edf_write(&lines, "  %3d  %s\n", i, edf_label(c));
+    if (c->backward) edf__write_backward(&lines, c);
+    else edf_write(&lines, "       no gradient goes through\n");
+    text[n++] = lines.at;
   }
+  edf__write_nodes(out, text, n);
+  edf_release(text);
 }
 
 void edf_print_program(FILE *out) { edf__print_by(edf__write_program, out, NULL); }

@@ -525,6 +525,42 @@ TEST(what_is_printed_is_what_runs) {
   }
 }
 
+/* ---- Equal steps */
+
+/* Returns the number of lines that edf_print_program writes. */
+static int printed_lines(void) {
+  int lines = 0;
+  CAPTURE(edf_print_program(stdout));
+  for (const char *c = captured; *c; c++) lines += *c == '\n';
+  return lines;
+}
+
+TEST(equal_steps_are_printed_once) {
+  declare_plain("x[b,20,3] V[3,3]");
+  edf_equations("h[b,t,j] = tanh(V[j,I] h[b,t-1,I] + x[b,t,j])");
+  printed_lines();
+  WORDS(captured, "3  h@3[b,j] = tanh(h2[b,j])|nodes 4 to 39: the 2 nodes above, 18 more times|"
+        "39  h@39|38  h38|nodes 37 to 2: the 2 nodes above, 18 more times|1  h@1|h0.grad[b,j] +=");
+  CHECK(!strstr(captured, "x[b,2,j]"), "the third step is printed:\n%s", captured);
+  edf_clear();
+  declare_plain("x[b,3]");
+  edf_node *y = edf_find("x");
+  for (int k = 0; k < 12; k++) y = Tanh(y);
+  printed_lines();
+  WORDS(captured, "nodes 2 to 11: the node above, 10 more times");
+}
+
+/* Nodes are not equal if they have other numbers, names or tensors. */
+TEST(other_nodes_are_printed) {
+  declare_plain("x[b,3] a[3] c[3]");
+  edf_node *y = edf_find("x");
+  for (int k = 0; k < 12; k++) y = LeakyRelu(y, k == 6 ? 0.25 : 0.125);
+  for (int k = 0; k < 12; k++) y = edf_name(Tanh(y), edf_fmt("%c", 'A' + k));
+  for (int k = 0; k < 12; k++) y = edf_name(Mul(y, edf_find(k == 6 ? "a" : "c")), "y");
+  int lines = printed_lines();
+  CHECK(!strstr(captured, "more times") && lines > 36, "%d lines:\n%s", lines, captured);
+}
+
 /* ---- Nodes of the user's own */
 
 static void cube_forward(CompNode *y) {
