@@ -3298,11 +3298,12 @@ static void edf__outside(const edf_route *r, int d, int assign, edf_real *out,
 /* ---- Threads. A loop whose steps write entries of their own is cut into slices, and each
    thread runs one. */
 #ifdef _OPENMP
-/* Returns the loop that can be cut most evenly, or -1 below 2e4 multiply-adds. */
+/* Returns the loop that can be cut most evenly, or -1 below 2e4 multiply-adds. Columns are cut
+   rather than rows, because each thread packs only its own columns of b. */
 static int edf__loop_to_cut(const edf_route *r, int threads) {
   const edf_loop *l = r->nest.loop;
   double macs = 1, best = 0.75;          /* the largest part of the work in one slice         */
-  int cut = -1;
+  int cut = -1, across = r->product && edf_matrix_of(r, EDF_OUT).tall ? EDF__M : EDF__N;
   for (int d = 0; d < r->nest.n; d++) macs *= (double)l[d].n;
   for (int d = 0; d < r->nest.n && macs > 2e4; d++) {
     double part = (double)((l[d].n + threads - 1) / threads) / (double)l[d].n;
@@ -3310,7 +3311,9 @@ static int edf__loop_to_cut(const edf_route *r, int threads) {
     for (int i = 0; i < r->nest.n; i++)
       apart &= edf__abs(l[i].s[EDF_OUT]) < edf__abs(l[d].s[EDF_OUT]) ||
                edf__strides_over(l, r->nest.n, i);
-    if (apart && part < best) { best = part; cut = d; }
+    int columns = cut >= r->first[EDF__M] && d >= r->first[across] &&
+                  d < r->first[across + 1] && l[d].n >= 2 * EDF__STRIP * threads;
+    if (apart && part < (columns ? best * 1.05 : best)) { best = part; cut = d; }
   }
   return cut;
 }
