@@ -4703,7 +4703,8 @@ static void edf__write_formula(edf_page *out, edf__formula *f, const char *text)
     } else if (!mark) edf_write(out, "%.*s", (int)w.n, w.at);
     else if (w.kind == '#') {
       int second = w.at[1] == '#';
-      edf_write(out, "%g", (double)((const edf_real *)f->y->state)[second]);
+      double number = (double)((const edf_real *)f->y->state)[second];
+      edf_write(out, number < 0 && w.at[1 + second] == ' ' ? "(%g)" : "%g", number);
       w.n += (size_t)second;
     }
     else if (w.kind != '%') edf__write_mark(out, f, w.kind, x);
@@ -4876,9 +4877,9 @@ static void edf__write_nodes(edf_page *out, char **text, int n) {
       int forward = strtol(text[i], NULL, 10) > strtol(text[i - 1], NULL, 10);
       for (; forward && more % step; more--) edf_write(out, "%s", text[i++]);
       more -= more % step;
-      edf_write(out, "       nodes %ld to %ld: %s above, %d more times\n",
+      edf_write(out, "       nodes %ld to %ld: as nodes %ld to %ld, %d more times\n",
                 strtol(text[i], NULL, 10), strtol(text[i + more - 1], NULL, 10),
-                step > 1 ? edf__text("the %d nodes", step) : "the node", more / step);
+                strtol(text[i - step], NULL, 10), strtol(text[i - 1], NULL, 10), more / step);
       i += more - 1;
       shown = -1;
     } else edf_write(out, "%s", text[i]);

@@ -539,15 +539,15 @@ TEST(equal_steps_are_printed_once) {
   declare_plain("x[b,20,3] V[3,3]");
   edf_equations("h[b,t,j] = tanh(V[j,I] h[b,t-1,I] + x[b,t,j])");
   printed_lines();
-  WORDS(captured, "3  h@3[b,j] = tanh(h2[b,j])|nodes 4 to 39: the 2 nodes above, 18 more times|"
-        "39  h@39|38  h38|nodes 37 to 2: the 2 nodes above, 18 more times|1  h@1|h0.grad[b,j] +=");
+  WORDS(captured, "3  h@3[b,j] = tanh(h2[b,j])|nodes 4 to 39: as nodes 2 to 3, 18 more times|"
+        "39  h@39|38  h38|nodes 37 to 2: as nodes 39 to 38, 18 more times|1  h@1|h0.grad[b,j] +=");
   CHECK(!strstr(captured, "x[b,2,j]"), "the third step is printed:\n%s", captured);
   edf_clear();
   declare_plain("x[b,3]");
   edf_node *y = edf_find("x");
   for (int k = 0; k < 12; k++) y = Tanh(y);
   printed_lines();
-  WORDS(captured, "nodes 2 to 11: the node above, 10 more times");
+  WORDS(captured, "nodes 2 to 11: as nodes 1 to 1, 10 more times");
 }
 
 /* Nodes are not equal if they have other numbers, names or tensors. */
