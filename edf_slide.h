@@ -1847,14 +1847,20 @@ static int edf_slide__classes_of(const edf_slide__statement *l, const edf_slide_
   return e->index[c].bound;
 }
 
+/* Returns the lookup at dimension d of tensor f, or NULL. */
+static const edf_slide__expr *edf_slide__lookup_at(const edf_slide__statement *l, int f,
+                                                   int d) {
+  const edf_slide__expr *value = l->tensor[f]->in;
+  while (value && value->place != d) value = value->next;
+  return value && value->sort != EDF_SLIDE__A_GROUP ? value : NULL;
+}
 /* Returns the size of dimension d that tensor f of the line needs if it is a new Parameter. */
 static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
   const edf__ref *r = &l->m.e.ref[f];
   const edf__place *p = &r->place[d];
-  const edf_slide__expr *value = l->tensor[f]->in;
+  const edf_slide__expr *value = edf_slide__lookup_at(l, f, d);
   ptrdiff_t least, greatest;
-  while (value && value->place != d) value = value->next;
-  if (value && value->sort != EDF_SLIDE__A_GROUP) {
+  if (value) {
     if (edf_slide__function_named(r->name, "x") >= 0)
       edf__syntax(&l->m.e.scan, r->name, "%s[...] is a tensor: use round brackets for a "
                   "function", r->name);
@@ -1865,9 +1871,6 @@ static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
     if (p->factor[i] && l->m.extent[i] < 0)
       edf__syntax(&l->m.e.scan, p->at, "%s is a new Parameter, and nothing gives the size of "
                   "%s: add '| %s<64' at the end of the line", r->name, c, c);
-    if (p->factor[i] && l->m.extent[i] == 0)
-      edf__syntax(&l->m.e.scan, p->at, "%s cannot have the batch index %s: it is a new "
-                  "Parameter", r->name, c);
   }
   edf__reach(&l->m, p, &least, &greatest);
   if (greatest < 0 || greatest >= 1000000000)
@@ -1876,16 +1879,29 @@ static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
   return (int)greatest + 1;
 }
 
-/* Stops if a new tensor r and a tensor of equal rank have names that differ only in case. */
+/* Returns 1 if names a and b differ only in case. Names of four letters and more also may
+   differ in one letter, which one of them can lack. */
+static int edf_slide__is_like(const char *a, const char *b) {
+  size_t n = strlen(a), m = strlen(b), same = 0;
+  if (!edf__compare_names(a, b)) return 1;
+  while (a[same] && a[same] == b[same]) same++;
+  a += same;
+  b += same;
+  return n + m > 7 && !edf_slide__is_digit(*a) && !edf_slide__is_digit(*b) &&
+         ((n >= m && !strcmp(a + 1, b + (n == m))) || (n + 1 == m && !strcmp(a, b + 1)));
+}
+/* Stops if a new tensor r is like a tensor of equal rank. */
 static void edf_slide__check_like(const edf__scan *s, const edf__ref *r, const char *name,
                                   int rank) {
-  if (rank == r->rank && !edf__compare_names(name, r->name))
+  if (rank == r->rank && edf_slide__is_like(name, r->name))
     edf__syntax(s, r->name, "%s is not defined. Did you mean %s? If it is new, declare it: "
                 "parameter %s[...]", r->name, name, r->name);
 }
-/* Stops if the name of r is an index, a function over an index, or close to another tensor. */
-static void edf_slide__check_new(const edf_slide__statement *l, const edf__ref *r) {
+/* Stops if the name of new tensor x is an index, a function over an index, or close to another
+   tensor, or if it has the batch index. */
+static void edf_slide__check_new(const edf_slide__statement *l, int x) {
   const edf__scan *s = &l->m.e.scan;
+  const edf__ref *r = &l->m.e.ref[x];
   const edf_slide__slide *all = l->slide;
   int f = edf_slide__function_named(r->name, "_");
   for (int i = 0; i < l->m.e.n_index; i++)
@@ -1894,10 +1910,19 @@ static void edf_slide__check_new(const edf_slide__statement *l, const edf__ref *
   if (f >= 0)
     edf__syntax(s, r->name, "%s is not defined. The function %s takes round brackets, or a "
                 "blank before its argument", r->name, edf_slide__functions[f].name);
-  for (int i = edf_slide__n_nodes() - 1; i >= 0; i--)
-    edf_slide__check_like(s, r, edf_slide__nth(i)->name, edf_slide__nth(i)->rank);
+  for (int i = edf_slide__n_nodes() - 1; i >= 0; i--)      /* without the steps of a line     */
+    if (!edf_slide__line_of(all, edf_slide__nth(i)->name))
+      edf_slide__check_like(s, r, edf_slide__nth(i)->name, edf_slide__nth(i)->rank);
   for (const edf_slide__statement *o = all->line; o < all->line + all->n; o++)
     edf_slide__check_like(s, r, o->m.e.ref->name, o->m.e.ref->rank);
+  for (int d = 0; d < r->rank; d++)
+    for (int i = 0; i < l->m.e.n_index && !edf_slide__lookup_at(l, x, d); i++) {
+      const char *c = l->m.e.index[i].name;
+      int batch = l->m.extent[i] == 0 || (l->m.extent[i] < 0 && !strcmp(c, edf.batch_name));
+      if (batch && r->place[d].factor[i])
+        edf__syntax(s, r->place[d].at, "%s cannot have the batch index %s: it is a new "
+                    "Parameter, because nothing defines it", r->name, c);
+    }
 }
 
 static edf_node *edf_slide__parameter(const edf__site *at, const char *name, int rank,
@@ -1919,7 +1944,6 @@ static void edf_slide__new_parameter(edf_slide__statement *l, int f) {
   int by_value = x->in && x->in->sort != EDF_SLIDE__A_GROUP;
   unsigned sums = edf_slide__ref_has(r) & (by_value ? ~0u : x->over);
   double n = 1;                          /* entries in one sum, or in a row of a lookup table */
-  edf_slide__check_new(l, r);
   int dim[EDF_MAX_RANK] = { 0 };
   for (int g = f; g < l->m.e.n_ref; g++)
     for (int d = 0; d < r->rank && !strcmp(l->m.e.ref[g].name, r->name); d++) {
@@ -1933,7 +1957,13 @@ static void edf_slide__new_parameter(edf_slide__statement *l, int f) {
   else edf_slide__set(p, x->alone ? 0 : 1);
   edf_push(p);
 }
+/* Creates the new Parameters of a line. All names are checked before the first size. */
 static void edf_slide__new_parameters(edf_slide__statement *l) {
+  for (int f = 1; f < l->m.e.n_ref && !l->slide->in; f++) {
+    const char *name = l->m.e.ref[f].name;
+    if (l->of[f] || edf_slide__line_of(l->slide, name)) continue;
+    if (!edf_slide__known(l->slide, name)) edf_slide__check_new(l, f);
+  }
   for (int f = 1; f < l->m.e.n_ref && !l->slide->in; f++) {
     const edf__ref *r = &l->m.e.ref[f];
     if (l->of[f] || edf_slide__line_of(l->slide, r->name)) continue;
@@ -2065,6 +2095,7 @@ static edf_slide__value edf_slide__index_value(const edf_slide__statement *l, in
   while (t && !(t->batched >> (int)d & 1)) d++;
   const edf_op *is = extent ? &edf_slide__extent_op : &edf_slide__index_op;
   t = edf_slide__with_number(&l->slide->site, is, t, d);
+  if (!extent) edf__write(t)->letters_of = -1;   /* Its index is not the first one of in[0]. */
   return edf_slide__new_value(l, t, extent ? 0 : 1u << i);
 }
 
