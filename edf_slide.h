@@ -1611,14 +1611,18 @@ static const char *edf_slide__first_with(const edf_slide__statement *l,
 static void edf_slide__check_bound(const edf_slide__statement *l, const edf_slide__expr *x,
                                    unsigned open) {
   const char *c = edf_slide__first_of(&l->m.e, open);
+  for (int i = 0; c && edf__is_capital(c) && i < l->m.e.n_index; i++)    /* i rather than I   */
+    if (open >> i & 1 && !edf__compare_names(l->m.e.index[i].name, c)) open &= ~0u << i;
+  c = edf_slide__first_of(&l->m.e, open);
   const char *at = edf_slide__first_with(l, x, open & (~open + 1));
   if (!c) return;
   if (!at) at = x->at;
   if (edf__is_capital(c))
     edf__syntax(&l->m.e.scan, at, "%s is not summed here. Write sum_%s, or (1/%s) sum_%s for "
                 "the mean", c, c, c, c);
+  const char *lookup = edf_slide__known(l->slide, c) ? edf_fmt("; a lookup is %s[...]", c) : "";
   edf__syntax(&l->m.e.scan, at, "index %s is neither on the left nor summed: write %c%s, or "
-              "sum_%s", c, edf__upper(*c), c + 1, c);
+              "sum_%s%s", c, edf__upper(*c), c + 1, c, lookup);
 }
 
 static unsigned edf_slide__small_letters(const edf_slide__statement *l) {

@@ -232,6 +232,8 @@ static const wrong lines[] = {
   { "s[b,4]", "y[b,j] = dropout(s[b,j], @s[b,0])", "the rate is a number" },
   { "s[b,4]", "y[b] = s[b,0]^@s[b,1]", "number" },
   { "s[b,4]", "y[b] = s[b,J] 2 / 3 @s[b,J]", "brackets" },
+  { "s[b,4]", "h[b,j] = tanh(W[j,I] @s[b,i]) | j<3", "index i|write I" },
+  { "s[b,4] y[b]", "L[b] = ln @s[b,y]", "index y|a lookup is y[...]" },
   /* New names */
   { "s[b,4]", "y[b,j] = s[b,j] +\n\n  2 q[@b,j]\nz = y[B,J]", "q|cannot have the batch|b" },
   { "s[b,4]", "y[b,j] = W[@j,I] s[b,I]", "W is|new|of j" },
