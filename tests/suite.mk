@@ -26,7 +26,7 @@ rest    := gpu fuzz learn grade handout platform-windows platform-arm64 platform
 
 sanitize := -fsanitize=address,undefined -fno-sanitize-recover=all
 flags_double := -O0 -DEDF_REAL=double
-flags_float  := -O2
+flags_float  := -O1
 flags_asan   := -O0 -DEDF_REAL=double -g1 $(sanitize)
 flags_omp    := -O1 -fopenmp
 flags_blas    = -O1 -DEDF_REAL=double $(BLAS_CFLAGS)
