@@ -1883,21 +1883,18 @@ static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
   return (int)greatest + 1;
 }
 
-/* Returns 1 if names a and b differ only in case. Names of four letters and more also may
-   differ in one letter, which one of them can lack. */
-static int edf_slide__is_like(const char *a, const char *b) {
-  size_t n = strlen(a), m = strlen(b), same = 0;
-  if (!edf__compare_names(a, b)) return 1;
-  while (a[same] && a[same] == b[same]) same++;
-  a += same;
-  b += same;
-  return n + m > 7 && !edf_slide__is_digit(*a) && !edf_slide__is_digit(*b) &&
-         ((n >= m && !strcmp(a + 1, b + (n == m))) || (n + 1 == m && !strcmp(a, b + 1)));
+/* Returns `name` if `a` misspells it, else `other`: one letter is wrong, missing or extra. */
+static const char *edf_slide__meant(const char *a, const char *name, const char *other) {
+  size_t n = strlen(a), m = strlen(name), same = 0;
+  while (a[same] && a[same] == name[same]) same++;
+  const char *x = a + same, *y = name + same;
+  int like = n >= m ? *x && !strcmp(x + 1, y + (n == m)) : n + 1 == m && !strcmp(x, y + 1);
+  return like && n > 2 ? name : other;
 }
-/* Stops if a new tensor r is like a tensor of equal rank. */
+/* Stops if a new tensor r and a tensor of equal rank have names that differ only in case. */
 static void edf_slide__check_like(const edf__scan *s, const edf__ref *r, const char *name,
                                   int rank) {
-  if (rank == r->rank && edf_slide__is_like(name, r->name))
+  if (rank == r->rank && !edf__compare_names(name, r->name))
     edf__syntax(s, r->name, "%s is not defined. Did you mean %s? If it is new, declare it: "
                 "parameter %s[...]", r->name, name, r->name);
 }
@@ -1907,6 +1904,7 @@ static void edf_slide__check_new(const edf_slide__statement *l, int x) {
   const edf__scan *s = &l->m.e.scan;
   const edf__ref *r = &l->m.e.ref[x];
   const edf_slide__slide *all = l->slide;
+  const char *meant = NULL;
   int f = edf_slide__function_named(r->name, "_");
   for (int i = 0; i < l->m.e.n_index; i++)
     if (!strcmp(l->m.e.index[i].name, r->name))
@@ -1914,18 +1912,24 @@ static void edf_slide__check_new(const edf_slide__statement *l, int x) {
   if (f >= 0)
     edf__syntax(s, r->name, "%s is not defined. The function %s takes round brackets, or a "
                 "blank before its argument", r->name, edf_slide__functions[f].name);
-  for (int i = edf_slide__n_nodes() - 1; i >= 0; i--)      /* without the steps of a line     */
-    if (!edf_slide__line_of(all, edf_slide__nth(i)->name))
-      edf_slide__check_like(s, r, edf_slide__nth(i)->name, edf_slide__nth(i)->rank);
-  for (const edf_slide__statement *o = all->line; o < all->line + all->n; o++)
+  for (int i = edf_slide__n_nodes() - 1; i >= 0; i--) {
+    const edf_node *node = edf_slide__nth(i);
+    if (edf_slide__line_of(all, node->name)) continue;     /* the steps of a line             */
+    edf_slide__check_like(s, r, node->name, node->rank);
+    meant = edf_slide__meant(r->name, node->name, meant);
+  }
+  for (const edf_slide__statement *o = all->line; o < all->line + all->n; o++) {
     edf_slide__check_like(s, r, o->m.e.ref->name, o->m.e.ref->rank);
+    meant = edf_slide__meant(r->name, o->m.e.ref->name, meant);
+  }
   for (int d = 0; d < r->rank; d++)
     for (int i = 0; i < l->m.e.n_index && !edf_slide__lookup_at(l, x, d); i++) {
       const char *c = l->m.e.index[i].name;
       int batch = l->m.extent[i] == 0 || (l->m.extent[i] < 0 && !strcmp(c, edf.batch_name));
       if (batch && r->place[d].factor[i])
         edf__syntax(s, r->place[d].at, "%s cannot have the batch index %s: it is a new "
-                    "Parameter, because nothing defines it", r->name, c);
+                    "Parameter, because nothing defines it%s%s%s", r->name, c,
+                    meant ? ". Did you mean " : "", meant ? meant : "", meant ? "?" : "");
     }
 }
 

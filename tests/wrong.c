@@ -240,9 +240,9 @@ static const wrong lines[] = {
   { "s[b,4] W[4,3]", "y[b,j] = @w[I,j] s[b,I] | j<3", "w is|W|parameter w[...]" },
   { "s[b,4]", "h[b,j] = W[j,I] s[b,I] | j<3\ny[b,k] = @H[k,J] h[b,J] | k<2",
     "H is|h|parameter H[...]" },
-  { "images[b,4]", "y[b,j] = W[j,I] @image[b,I] | j<3", "image is|mean images?" },
-  { "s[b,4]", "hidden[b,j] = W[j,I] s[b,I] | j<3\ny[b,k] = V[k,J] @hiden[b,J] | k<2",
-    "hiden is|mean hidden?" },
+  { "images[b,4]", "y[b,j] = W[j,I] image[@b,I] | j<3", "image cannot|mean images?" },
+  { "s[b,4]", "hidden[b,j] = W[j,I] s[b,I] | j<3\ny[b,k] = V[k,J] hiden[@b,J] | k<2",
+    "hiden cannot|batch index b|mean hidden?" },
   { "s[b,4]", "y[b,j] = W[j,I] t[@b,I] | j<3", "t|cannot have the batch|b" },
   { "s[b,4] k[b]", "y[b] = e[@k[b]]", "how many classes" },
   /* Declarations */
