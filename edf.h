@@ -4832,11 +4832,13 @@ static void edf__write_about(edf_page *out, const edf_node *x) {
 }
 
 /* ---- Equal steps are written once: a recurrence of 64 steps is 64 times the same few nodes.
-   Returns 1 if two nodes, as texts, differ only in their step. A number may differ as the
+   Returns the position of a node from its text, which begins with it. */
+static long edf__position_in(const char *text) { return strtol(text, NULL, 10); }
+/* Returns 1 if two nodes, as texts, differ only in their step. A number may differ as the
    positions of the two nodes do, h@22 and h@15, or by 1 in an index, x[b,3] and x[b,2]. */
 enum { EDF__MORE_STEPS = 8, EDF__LONGEST_STEP = 64 };
 static int edf__same_step(const char *a, const char *b) {
-  long apart = labs(strtol(a, NULL, 10) - strtol(b, NULL, 10));
+  long apart = labs(edf__position_in(a) - edf__position_in(b));
   int in_index = 0;
   a += strspn(a, " ");
   b += strspn(b, " ");
@@ -4874,12 +4876,12 @@ static void edf__write_nodes(edf_page *out, char **text, int n) {
   for (int i = 0, shown = 0; i < n; i++, shown++) {
     int step, more = edf__repeats(text, n, i, shown, &step);
     if (more) {
-      int forward = strtol(text[i], NULL, 10) > strtol(text[i - 1], NULL, 10);
+      int forward = edf__position_in(text[i]) > edf__position_in(text[i - 1]);
       for (; forward && more % step; more--) edf_write(out, "%s", text[i++]);
       more -= more % step;
       edf_write(out, "       nodes %ld to %ld: as nodes %ld to %ld, %d more times\n",
-                strtol(text[i], NULL, 10), strtol(text[i + more - 1], NULL, 10),
-                strtol(text[i - step], NULL, 10), strtol(text[i - 1], NULL, 10), more / step);
+                edf__position_in(text[i]), edf__position_in(text[i + more - 1]),
+                edf__position_in(text[i - step]), edf__position_in(text[i - 1]), more / step);
       i += more - 1;
       shown = -1;
     } else edf_write(out, "%s", text[i]);
@@ -4896,17 +4898,14 @@ static void edf__write_program(edf_page *out, const edf_node *all) {
   for (int i = 0; i < edf.n_parameters; i++) numbers += edf.parameters[i]->size;
   for (int i = 0; i < edf__n_nodes(); i++) {
     const edf_node *x = edf__nth(i);
-    edf_page line = { NULL, 0 };
+    edf_page line = { NULL, 0 }, *to = x->kind == EDF_COMPNODE ? &line : out;
     if (edf__is_helper(x)) continue;
-    if (kind != (int)x->kind && x->kind != EDF_COMPNODE)
-      edf_write(out, title[x->kind], numbers);
+    if (kind != (int)x->kind && to == out) edf_write(out, title[x->kind], numbers);
     kind = (int)x->kind;
-    edf_write(&line, "  %3s  ", kind == EDF_COMPNODE ? edf__text("%d", x->position) : "");
-    edf__write_forward(&line, x);
-    edf__write_about(&line, x);
-    if (kind == EDF_COMPNODE) { text[n++] = line.at; continue; }
-    edf_write(out, "%s", line.at);
-    edf_release(line.at);
+    edf_write(to, "  %3s  ", to == &line ? edf__text("%d", x->position) : "");
+    edf__write_forward(to, x);
+    edf__write_about(to, x);
+    if (to == &line) text[n++] = line.at;
   }
   edf_write(out, "forward\n");
   edf__write_nodes(out, text, n);
