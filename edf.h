@@ -2731,8 +2731,7 @@ struct edf_route {
 /* An operand of a product as a matrix. `direct` is 1 if a BLAS can read it in place, with
    `step` entries from row to row, or if `tall` is 1, from column to column. */
 typedef struct {
-  ptrdiff_t rows;
-  ptrdiff_t columns;
+  ptrdiff_t rows, columns;
   ptrdiff_t step;
   int direct;
   int tall;
@@ -2866,8 +2865,7 @@ static void edf__row(const edf_loop *l, edf_real c, int assign, edf_real *out,
   else if (so == 1 && one) for (ptrdiff_t i = 0; i < n; i++) out[i] += scale * x[i];
   else if (so == 1 && both && assign)
     for (ptrdiff_t i = 0; i < n; i++) out[i] = c * a[i] * b[i];
-  else if (so == 1 && both)
-    for (ptrdiff_t i = 0; i < n; i++) out[i] += c * a[i] * b[i];
+  else if (so == 1 && both) for (ptrdiff_t i = 0; i < n; i++) out[i] += c * a[i] * b[i];
   else
     for (ptrdiff_t i = 0; i < n; i++)
       out[i * so] = (assign && (so || !i) ? 0 : out[i * so]) + c * a[i * sa] * b[i * sb];
@@ -2922,9 +2920,11 @@ enum { EDF__VECTOR_BYTES = 16, EDF__VECTORS = 2, EDF__SUMS = 12 };
 #endif
 typedef edf_real edf__vector __attribute__((vector_size(EDF__VECTOR_BYTES), may_alias,
                                             aligned(sizeof(edf_real))));
+#define EDF__PREFETCH(x, writes) __builtin_prefetch(x, writes)
 #else
 enum { EDF__VECTOR_BYTES = sizeof(edf_real), EDF__VECTORS = 2, EDF__SUMS = 8 };
 typedef edf_real edf__vector;
+#define EDF__PREFETCH(x, writes) ((void)(x))
 #endif
 #if defined(__clang__)                   /* else it splits the vectors                        */
 #define EDF__UNROLL _Pragma("clang loop unroll(full)")
@@ -2953,8 +2953,7 @@ enum {
 };
 
 typedef struct {
-  int wide;                              /* number of vectors in a row                        */
-  int rows;                              /* number of rows                                    */
+  int wide, rows;                        /* number of vectors in a row, and of rows           */
   int assign;                            /* 1 for out =, 0 for out +=                         */
   edf_real alpha;
   ptrdiff_t k;                           /* number of products in a sum                       */
@@ -3024,8 +3023,7 @@ typedef struct {
   const edf_real *of;                    /* the Parameter's value                             */
   ptrdiff_t key[4];                      /* sizes and strides of the two loops that pack it   */
   unsigned long pass;                    /* of the last use                                   */
-  int again;                             /* 1 if a pass has used it twice                     */
-  int packed;                            /* 1 if `at` has the panels of this pass             */
+  int again, packed;                     /* 1 if used twice, and if packed, in this pass      */
   edf_real *at;
 } edf__panels;
 typedef struct edf__workspace {
@@ -3099,8 +3097,12 @@ static void edf__transpose(edf_real *to, ptrdiff_t width, const edf_real *b,
 static void edf__pack(edf_real *to, ptrdiff_t width, const edf_real *b, const ptrdiff_t *row,
                       ptrdiff_t k, const ptrdiff_t *column, ptrdiff_t n) {
   if (n == width && edf__run_of(column, n, 1) == n) {
-    for (ptrdiff_t t = 0; t < k; t++, to += n)
-      memcpy(to, b + row[t] + *column, (size_t)n * sizeof *to);
+    for (ptrdiff_t t = 0; t < k; t++) {
+      const edf_real *from = b + row[t] + *column, *end = from + n;
+      EDF__PREFETCH(end, 0);             /* The next strip begins there.                      */
+      for (; from < end; from += EDF__LANES, to += EDF__LANES)
+        *(edf__vector *)(void *)to = *(const edf__vector *)(const void *)from;
+    }
     return;
   }
   for (ptrdiff_t t = 0, lines; t < k; t += lines, to += lines * width) {
@@ -3145,6 +3147,7 @@ static void edf__run_panel(edf__tile *t, edf_real *out, const edf_real *a, edf__
     for (int r = 0; r < t->rows; r++) {  /* The sums of rows after the last are not used.     */
       t->a[r] = a + a_row->at[r < left ? i + r : i];
       t->out[r] = whole && r < left ? out + row->at[i + r] + *column : sums + r * width;
+      EDF__PREFETCH(t->out[r], 1);       /* It arrives while the sums are computed.           */
     }
     edf__run_tile(t);
     for (ptrdiff_t r = 0; !whole && r < t->rows && r < left; r++)
