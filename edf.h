@@ -74,8 +74,8 @@
    EDF_NO_DEBUG        -              removes printing, checking and stepping
    EDF_PANIC(message)  print, abort   handles an error; it may longjmp, it must not return
    EDF_MALLOC(n) EDF_FREE(p)          replace the C library's; define both or neither
-   With OpenMP (-fopenmp) large products run on all its threads. Set OMP_NUM_THREADS, and keep
-   a BLAS at one thread.                                                                     */
+   With OpenMP (-fopenmp) large products and loops run on all its threads. Set OMP_NUM_THREADS,
+   and keep a BLAS at one thread.                                                            */
 
 #define EDF_VERSION 300          /* 3.0 */
 #if !defined _MSC_VER && __STDC_VERSION__ < 199901L && __cplusplus < 201103L
@@ -1469,6 +1469,14 @@ static edf_real edf__total(const edf_real *a, ptrdiff_t n) {
 #define EDF__KEEP_LOOP
 #endif
 
+/* Threads share a loop that computes n entries, if n is large. */
+#if defined _OPENMP && _OPENMP >= 200805 /* before 3.0 no loop over a size_t                  */
+#define EDF__PRAGMA(text) _Pragma(#text)
+#define EDF__SHARED_LOOP(n) EDF__PRAGMA(omp parallel for if ((n) > 32768) schedule(static))
+#else
+#define EDF__SHARED_LOOP(n)
+#endif
+
 static edf_real edf__largest(const edf_real *a, ptrdiff_t n) {
   edf_real lane[EDF__PARTIAL], most = a[0];
   ptrdiff_t i = 0;
@@ -2389,12 +2397,15 @@ static size_t edf__row_end(const edf_node *y, size_t b, size_t K) {
 }
 static void edf__softmax_rows(const edf_node *y, edf_real *P, const edf_real *s, size_t rows,
                               size_t K) {
+  EDF__SHARED_LOOP(rows * K)
   for (size_t b = 0; b < rows; b++) {
     size_t n = edf__row_end(y, b, K);
     const edf_real *row = s + b * K, max = edf__largest(row, (ptrdiff_t)n);
     for (size_t k = 0; k < n; k++) P[b * K + k] = row[k] - max;
   }
+  EDF__SHARED_LOOP(rows * K)
   for (size_t i = 0; i < rows * K; i++) P[i] = edf__exp(P[i]);
+  EDF__SHARED_LOOP(rows * K)
   for (size_t b = 0; b < rows; b++) {
     size_t n = edf__row_end(y, b, K);
     edf_real *row = P + b * K, Z = edf__total(row, (ptrdiff_t)n);
@@ -2415,6 +2426,7 @@ static void edf__softmax_forward(edf_node *P) {
 static void edf__softmax_backward(edf_node *P) {
   edf_node *s = P->in[0];
   size_t K = edf__columns(P);
+  EDF__SHARED_LOOP(P->size)
   for (size_t b = 0; b < P->size; b += K) {
     edf_real e = edf__dot(P->value + b, P->grad + b, (ptrdiff_t)K);
     for (size_t k = b; k < b + K; k++) edf_addgrad(s, k, P->value[k] * (P->grad[k] - e));
@@ -3648,6 +3660,7 @@ static const edf_real edf__gelu_d = (edf_real)(1.5957691216057308 * 0.044715);
 
 static void edf__gelu_forward(edf_node *y) {
   edf_node *x = y->in[0];
+  EDF__SHARED_LOOP(y->size)
   for (size_t i = 0; i < y->size; i++) {
     edf_real v = x->value[i], u = v * (edf__gelu_c + edf__gelu_d * v * v);
     y->value[i] = v / (1 + edf__exp(-u));
@@ -3655,11 +3668,13 @@ static void edf__gelu_forward(edf_node *y) {
 }
 static void edf__gelu_backward(edf_node *y) {
   edf_node *x = y->in[0];
-  if (!x->grad) return;                  /* else gcc makes no vectors                         */
+  edf_real *dx = x->grad;
+  if (!dx) return;
+  EDF__SHARED_LOOP(y->size)
   for (size_t i = 0; i < y->size; i++) {
     edf_real v = x->value[i], u = v * (edf__gelu_c + edf__gelu_d * v * v);
     edf_real s = 1 / (1 + edf__exp(-u)), du = edf__gelu_c + 3 * edf__gelu_d * v * v;
-    edf_addgrad(x, i, y->grad[i] * (s + v * s * (1 - s) * du));
+    dx[i] += y->grad[i] * (s + v * s * (1 - s) * du);
   }
 }
 static const edf_op edf__gelu_op = { "Gelu", NULL, edf__gelu_forward, edf__gelu_backward,
@@ -3953,6 +3968,7 @@ EDF__C_END
 EDF__C_BEGIN
 static void edf__momentum_step(edf_node *p, const edf_real *c) {
   edf_real eta = c[0], mu = c[1];
+  EDF__SHARED_LOOP(p->size)
   for (size_t i = 0; i < p->size; i++) {
     p->m[i] = mu * p->m[i] + eta * p->grad[i];
     p->value[i] -= p->m[i];
@@ -3969,6 +3985,7 @@ static void edf__rmsprop_step(edf_node *p, const edf_real *c) {
 /* Both Adams: eta and scale contain the divisions by 1-beta^t. */
 static void edf__adam_loop(edf_node *p, edf_real eta, edf_real b1, edf_real b2, edf_real scale,
                            edf_real eps, edf_real keep) {
+  EDF__SHARED_LOOP(p->size)
   for (size_t i = 0; i < p->size; i++) {
     edf_real g = p->grad[i], m = b1 * p->m[i] + (1 - b1) * g;
     edf_real s = b2 * p->s[i] + (1 - b2) * g * g;

@@ -262,14 +262,15 @@ static edf_node *attention(edf_node *x) {
   return Einsum("y[b,t,i] = a[b,t,S] x[b,S,i]", a, x);
 }
 static edf_node *functions(edf_node *x) {
-  edf_node *h = Gelu(Tanh(Affine(edf_affine_params(WIDE, 330), x)));
+  /* More than 32768 entries, so that threads share the loops. */
+  edf_node *h = Gelu(Tanh(Affine(edf_affine_params(WIDE, 700), x)));
   return LogSoftmax(Softplus(Exp(Softmax(Sigmoid(h)))));
 }
 static edf_node *(*const models[])(edf_node *x) = { convolution, attention, functions };
 enum { MODELS = sizeof models / sizeof *models };
 
 /* Runs rows of the data, and compares with what the run of all rows has left. */
-static edf_real whole[ROWS * 330], grad[WIDE * 530];
+static edf_real whole[ROWS * 700], grad[WIDE * 700];
 static void same_bits(int model, int first, int n, int threads) {
   edf_node *x = edf.inputs[0], *y = edf.compnodes[edf.n_compnodes - 1];
   edf_feed(x, data + first * WIDE, n);
