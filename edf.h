@@ -208,6 +208,7 @@ struct edf_node {
 typedef struct edf__written {
   const char *letters;                   /* its indices, as [b,t,j]                           */
   const void *line;                      /* its line of a program, or NULL                    */
+  const char *said;                      /* that line as a text if the node prints another    */
   const void *steps;                     /* the recurrence whose step it is, or NULL          */
   int row_dims;                          /* number of last dimensions that form a row         */
   int causal;                            /* 1 if row t uses only its first t+1 entries        */
@@ -2445,8 +2446,9 @@ static void edf__loss_shape(edf_node *loss) {
   int equal = P->rank == y->rank + 1;
   for (int d = 0; equal && d < y->rank; d++) equal = y->dim[d] == P->dim[d];
   if (!equal)
-    edf__fail(edf__site_of(loss), "expected one label for each row of scores: y is %s, not %s\n"
-              "  %s\n  %s", edf__dims(y, y->rank), edf__dims(P, P->rank - 1), edf__show(P),
+    edf__fail(edf__site_of(loss), "expected one label for each row of scores: y is %s, not %s%s"
+              "\n  %s\n  %s", edf__dims(y, y->rank), edf__dims(P, P->rank - 1),
+              P->rank < y->rank ? " (are the labels the second operand?)" : "", edf__show(P),
               edf__show(y));
   loss->rank = y->rank;
   memcpy(loss->dim, y->dim, sizeof loss->dim);
@@ -4085,8 +4087,9 @@ EDF__C_END
 EDF__C_BEGIN
 /* edf_print_program prints each node with its equation or formula, its shape and its source
    line, and then the backward that runs, as loops: for b,i,j: W.grad[i,j] += ... A capital
-   index is summed. More than 8 equal steps of a recurrence are printed once. edf_print_node
-   prints one node, and edf_print one screen about it, with numbers. */
+   index is summed. A node that prints otherwise than its line of a slide shows that line too.
+   More than 8 equal steps of a recurrence are printed once. edf_print_node prints one node, and
+   edf_print one screen about it, with numbers. */
 void edf_print_program(FILE *out);
 void edf_print_node(FILE *out, edf_node *node);
 void edf_print(edf_node *node);
@@ -4616,14 +4619,14 @@ static void edf__write_loops(edf_page *out, const edf_node *y, const edf__term *
      %    for the number of x's entries
    The row is the indices that y does not have, or that it reduces. Each line is a statement.
    Lines after a blank line hold if edf.training is 0. A formula with a $ is written for each
-   input x, at most eight times. A formula of edf_formula has none of these. */
+   input x, or for the first two of more than eight. edf_formula's texts have none of these. */
 typedef struct {
   const edf_node *y;
   const char *text;                      /* its statements                                    */
   edf__letters l, loops;                 /* of the left side alone: what is looped over       */
   int row, operand, n_operand, on_left, marked;    /* marked is 0 for one of edf_formula      */
 } edf__formula;
-enum { EDF__SHOWN = 8 };                 /* inputs that are printed                           */
+enum { EDF__SHOWN = 8 };                 /* inputs that are printed, at most                  */
 
 /* Returns the input whose indices y has, or y itself. */
 static const edf_node *edf__indices_like(const edf_node *y) {
@@ -4748,11 +4751,12 @@ static void edf__write_forward(edf_page *out, const edf_node *y) {
     return;
   }
   edf__formula f = edf__formula_of(y, y->about->formula);
-  for (; f.operand < f.n_operand && f.operand < EDF__SHOWN; f.operand++) {
+  int shown = f.n_operand > EDF__SHOWN ? 2 : f.n_operand;
+  for (; f.operand < shown; f.operand++) {
     edf_write(out, f.operand ? "; " : "");
     edf__write_formula(out, &f, f.text);
   }
-  if (f.n_operand > EDF__SHOWN) edf_write(out, "; ... %d more", f.n_operand - EDF__SHOWN);
+  if (f.n_operand > shown) edf_write(out, "; ... %d more", f.n_operand - shown);
   if (!edf__is_causal(y) || f.l.n < 2) return;
   const char *s = f.l.name[f.l.n - 1], *t = f.l.name[f.l.n - 2];
   edf_write(out, " | %s<=%s, ", s, t);
@@ -4764,7 +4768,7 @@ static void edf__write_forward(edf_page *out, const edf_node *y) {
 static void edf__write_said_backward(edf_page *out, const edf_node *y) {
   edf__formula f = edf__formula_of(y, y->about->gradient);
   edf_page line = { NULL, 0 };
-  int shown = 0;
+  int shown = 0, most = f.n_operand > EDF__SHOWN ? 2 : EDF__SHOWN;
   for (; f.operand < f.n_operand; f.operand++)
     for (const char *c = f.text; *c && *c != '\n'; c += *c == '\n') {
       edf__word first = { c, 0, 0, 0 };
@@ -4773,7 +4777,7 @@ static void edf__write_said_backward(edf_page *out, const edf_node *y) {
       edf_write(&line, "%s", "");
       edf__write_formula(&line, &f, c);
       c += strcspn(c, "\n");
-      if ((x && !x->needs_grad) || (shown++ >= EDF__SHOWN && f.n_operand > 1)) continue;
+      if ((x && !x->needs_grad) || (shown++ >= most && f.n_operand > 1)) continue;
       edf_write(out, "       ");
       for (int d = 0; d < f.loops.n; d++)
         edf_write(out, "%s%s", d ? "," : "for ", f.loops.name[d]);
@@ -4782,8 +4786,8 @@ static void edf__write_said_backward(edf_page *out, const edf_node *y) {
       edf_write(out, f.loops.n ? ": %s\n" : "%s\n", line.at);
     }
   edf_release(line.at);
-  if (f.n_operand > 1 && shown > EDF__SHOWN)
-    edf_write(out, "       ... %d more\n", shown - EDF__SHOWN);
+  if (f.n_operand > 1 && shown > most)
+    edf_write(out, "       ... %d more\n", shown - most);
 }
 
 static void edf__write_equation_backward(edf_page *out, const edf_node *y) {
@@ -4844,11 +4848,12 @@ static void edf__write_data(edf_page *to, const edf_node *y) {
   edf_write(to, "]}");
 }
 
-/* Writes op, shape and source line. */
+/* Writes op, shape and source line, and its line of a slide if that looks different. */
 static void edf__write_about(edf_page *out, const edf_node *x) {
+  const char *said = x->written ? x->written->said : NULL;
   edf_write(out, "   %s ", x->op);
   edf_write_node(out, x, EDF_SHAPE);
-  edf_write(out, "   %s:%d\n", x->file, x->line);
+  edf_write(out, said ? "   %s:%d: %s\n" : "   %s:%d\n", x->file, x->line, said);
 }
 
 /* ---- Equal steps are written once: a recurrence of 64 steps is 64 times the same few nodes.
@@ -5285,9 +5290,12 @@ static double edf__would_be(const edf__check *c, int mistake, size_t k, double f
 static const char *edf__probe(edf__check *c, size_t m) {
   int own = c->y->size == c->x->size, others = 0, stray = 0;
   for (size_t i = 0; i < c->y->size; i++) c->r[i] = i == m || m == c->y->size;
-  double error = edf__compare(c, c->x);
-  if (m == c->y->size)
-    return error <= edf__small ? "a missing term: it agrees where y.grad is constant" : NULL;
+  double error = edf__compare(c, c->x), most = 0;
+  for (const edf__entry_tried *e = c->entry; e < c->entry + c->n; e++)
+    most = fmax(most, fabs(e->right));
+  if (m == c->y->size)                   /* 0 on both sides says nothing.                     */
+    return error <= edf__small && most > c->rounding
+               ? "a missing term: it agrees where y.grad is constant" : NULL;
   for (const edf__entry_tried *e = c->entry; e < c->entry + c->n; e++) {
     own &= e->i == m || e->yours == 0;
     others |= e->i != m && fabs(e->right) > c->floor;
@@ -5517,7 +5525,7 @@ double edf_gradcheck(edf_node *node) {
   edf_real **value = (edf_real **)edf_keep(NULL, (n + 1) * sizeof *value);
   for (size_t i = 0; i < n; i++)         /* Running statistics change.                        */
     value[i] = edf__guarded(edf.parameters[i]->size, edf_value(edf.parameters[i]));
-  (edf_forward_to)(node);
+  edf__run_forward("edf_gradcheck", node);
   edf__find_needs();
   edf__check_loss("edf_gradcheck", node);
   edf__run_both(node, was.draws);

@@ -925,6 +925,7 @@ typedef struct edf_slide__statement {    /* a line that is an equation          
   int adds, sign;                        /* 1 for += and -=; -1 for -=, else 1                */
   edf_slide__mask mask[EDF_SLIDE__BOUNDS]; int n_mask;
   edf_node *y;                           /* its node, or NULL until the node exists           */
+  int told;                              /* 1 if its node, or that of its first step, says it */
   int from, to;                          /* its recurrence: lines from .. to-1; to is 0: none */
   int entry;                             /* 1 if it only gives entries: h[b,-1,j] = z[b,j]    */
   int offset[EDF_MAX_RANK];              /* by how much reads are offset: -1 at t for h[t-1]  */
@@ -2610,9 +2611,14 @@ static edf_slide__value edf_slide__log_sum(edf_slide__statement *l, const edf_sl
   return y;
 }
 
+/* Returns x without brackets around it. */
+static edf_slide__expr *edf_slide__bare(edf_slide__expr *x) {
+  while (x->sort == EDF_SLIDE__A_SUM && !x->in->next && edf_slide__only(x->in)) x = x->in->in;
+  return x;
+}
 /* Builds a stable ln x. Returns no node if x is neither a softmax nor a sum of exp. */
 static edf_slide__value edf_slide__log_value(edf_slide__statement *l, edf_slide__expr *x) {
-  while (x->sort == EDF_SLIDE__A_SUM && !x->in->next && edf_slide__only(x->in)) x = x->in->in;
+  x = edf_slide__bare(x);
   edf_node *P = x->sort == EDF_SLIDE__A_TENSOR ? l->of[x->which] : NULL;
   if (P && P->about == &edf__softmax_op && !edf_slide__is_causal(P) &&
       edf_slide__row_dims(P) == 1)
@@ -2687,7 +2693,13 @@ static edf_slide__value edf_slide__power_value(edf_slide__statement *l, edf_slid
     k.node = edf_exp_at(at->file, at->line, k.node);
     return k;
   }
-  edf_slide__value v = edf_slide__dense(l, edf_slide__value_of(l, x->in));
+  edf_slide__expr *of = x->in, *call = edf_slide__bare(of);
+  if (p == -1 && call->sort == EDF_SLIDE__A_CALL &&
+      edf_slide__functions[call->which].unary == edf_sqrt_at) {
+    of = call->in;                       /* 1/sqrt(v) is v^(-1/2)                             */
+    p = -0.5;
+  }
+  edf_slide__value v = edf_slide__dense(l, edf_slide__value_of(l, of));
   if (!v.node) return v;
   /* A mean over no entries is 0, because its count is at least 1. */
   if (x->which == 2 && edf_slide__has_sort(x->in, EDF_SLIDE__A_TEST))
@@ -2800,12 +2812,26 @@ static void edf_slide__name_as(edf_node *y, const edf_slide__statement *l) {
   } else if (y && (l->step || l < all->line + all->n - 1))
     edf_slide__called(y, l->m.e.ref->name, "");
 }
+/* Returns the text of a line without extra blanks, or NULL if node y prints as this text. */
+static const char *edf_slide__text_of_line(const edf_slide__statement *l, const edf_node *y) {
+  const char *c = l->m.e.ref->name - l->m.e.scan.size;
+  edf_page text = { NULL, 0 }, printed = { NULL, 0 };
+  for (; *c && *c != '\n'; c++)
+    if (*c != ' ' || !strchr(" \n", c[1])) edf_write(&text, "%c", *c);
+  edf_write_node(&printed, y, EDF_FORWARD_LINE);
+  int same = printed.n && !strncmp(text.at, printed.at, printed.n);
+  const char *said = same ? NULL : edf_slide__copy(text.at);
+  edf_release(printed.at);
+  edf_release(text.at);
+  return said;
+}
 /* Builds the node of a line, which is a call, parts joined with ';', or an equation. */
 static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf__ref left) {
   edf_node *y = l->call          ? edf_slide__called_node(l)
                 : l->right->next ? edf_slide__joined_line(l, left)
                                  : edf_slide__line_node(l, l->right, left, 0);
   edf_slide__name_as(y, l);
+  if (y && !l->slide->layer && !l->told++) y->written->said = edf_slide__text_of_line(l, y);
   return y;
 }
 

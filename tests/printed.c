@@ -550,6 +550,20 @@ TEST(equal_steps_are_printed_once) {
   WORDS(captured, "nodes 2 to 11: as nodes 1 to 1, 10 more times");
 }
 
+/* A node shows its line of a slide, but only if it prints otherwise. */
+TEST(lines_are_shown) {
+  declare_plain("x[b,20,3]");
+  edf_equations("y[b,t,j] = x[b,t,j]\n"
+                "z[b,j] = y[b,0,j] / sqrt(y[b,1,j]^2 + 1) # a comment\n"
+                "h[b,t,j] = tanh( y[b,t,j]  + h[b,t-1,j])");
+  printed_lines();
+  WORDS(captured, ": h[b,t,j] = tanh( y[b,t,j] + h[b,t-1,j])\n|, -0.5)|"
+        ": z[b,j] = y[b,0,j] / sqrt(y[b,1,j]^2 + 1)\n|... 18 more");
+  const char *first = strstr(captured, ": h[b,t,j]"), *y = strstr(captured, "y[b,t,j] = x[b,t,j]");
+  CHECK(!strstr(first + 1, ": h[b,t,j]"), "a second step shows it");
+  CHECK(y && !strstr(y + 1, "y[b,t,j] = x"), "y shows it");
+}
+
 /* Nodes are not equal if they have other numbers, names or tensors. */
 TEST(other_nodes_are_printed) {
   declare_plain("x[b,3] a[3] c[3]");

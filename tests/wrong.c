@@ -324,6 +324,7 @@ static void label(const char *scores, const char *labels, int at, double number,
 
 TEST(losses_stop) {
   STOP(edf_log_loss_at(AT, a("Q[b,10]"), c("y[b,10]")), "LogLoss|label|$1|$2");
+  STOP(edf_log_loss_at(AT, a("y[b]"), c("Q[b,10]")), "LogLoss|the second operand?|$1|$2");
   STOP(edf_softmax_log_loss_at(AT, a("Q[b,7,10]"), c("y[b]")), "SoftmaxLogLoss|label|$1|$2");
   STOP(edf_mse_at(AT, a("s[b,3]"), c("y[b,4]")), "MSE|$1|$2");
   STOP(label("s[b,10]", "y[b]", 1, 10, 0), "LogLoss|10|row 1|out of range|0 to 9|$2");
