@@ -3689,21 +3689,21 @@ struct edf_cell {
   const char *text;                      /* equations of all steps                            */
 };
 
-#define EDF_SLIDE__INPUT "z[b,t,k,j] = Wx[I,k,j] x[b,t,I] - B[k,j]\n"
+#define EDF_SLIDE__INPUT "z[t,b,k,j] = Wx[I,k,j] x[b,t,I] - B[k,j]\n"
 #define EDF_SLIDE__GATES(n) EDF_SLIDE__INPUT \
-  "g[b,t,k,j] = z[b,t,k,j] + Wh[I,k,j] h[b,t-1,I] | k<" n "\n" \
+  "g[b,t,k,j] = z[t,b,k,j] + Wh[I,k,j] h[b,t-1,I] | k<" n "\n" \
   "G[b,t,k,j] = sigmoid(g[b,t,k,j])\n"
 
 const edf_cell edf_rnn_cell = { "RNN", 1, EDF_SLIDE__INPUT
-  "g[b,t,j] = z[b,t,0,j] + Wh[I,0,j] h[b,t-1,I]\n"
+  "g[b,t,j] = z[t,b,0,j] + Wh[I,0,j] h[b,t-1,I]\n"
   "h'[b,t,j] = tanh(g[b,t,j])" };
 const edf_cell edf_gru_cell = { "GRU", 3, EDF_SLIDE__GATES("2")
   "m[b,t,j] = G[b,t,0,j] h[b,t-1,j]\n"
-  "g'[b,t,j] = z[b,t,2,j] + Wh[I,2,j] m[b,t,I]\n"
+  "g'[b,t,j] = z[t,b,2,j] + Wh[I,2,j] m[b,t,I]\n"
   "R[b,t,j] = tanh(g'[b,t,j])\n"
   "h'[b,t,j] = h[b,t-1,j] - G[b,t,1,j] h[b,t-1,j] + G[b,t,1,j] R[b,t,j]" };
 const edf_cell edf_lstm_cell = { "LSTM", 4, EDF_SLIDE__GATES("3")
-  "g'[b,t,j] = z[b,t,3,j] + Wh[I,3,j] h[b,t-1,I]\n"
+  "g'[b,t,j] = z[t,b,3,j] + Wh[I,3,j] h[b,t-1,I]\n"
   "R[b,t,j] = tanh(g'[b,t,j])\n"
   "C'[b,t,j] = G[b,t,0,j] C[b,t-1,j] + G[b,t,1,j] R[b,t,j]\n"
   "h'[b,t,j] = G[b,t,2,j] tanh(C'[b,t,j])" };
@@ -3738,6 +3738,7 @@ static edf_recurrent_state edf_slide__run_cell(const edf__site *at, edf_recurren
     *end++ = *c;
     if (!s && strchr("hC", *c) && c[1] == '\'') c++;
     if (s && *c == ',' && c[1] == 't') c += c[2] == '-' ? 4 : 2;
+    if (s && *c == '[' && c[1] == 't') c += 2;
   }
   *end = 0;
   edf_slide__read_over_nodes(&all, at, text, s ? 5 + both : 4, 4, in);
