@@ -3037,7 +3037,7 @@ typedef struct {
   const edf_real *of;                    /* the Parameter's value                             */
   ptrdiff_t key[4];                      /* sizes and strides of the two loops that pack it   */
   unsigned long pass;                    /* of the last use                                   */
-  int again, packed;                     /* 1 if used twice, and if packed, in this pass      */
+  int again, packed;                     /* 1 if a pass used it twice; 1 if packed in `pass`  */
   edf_real *at;
 } edf__panels;
 typedef struct edf__workspace {

@@ -1884,20 +1884,18 @@ static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
   return (int)greatest + 1;
 }
 
-/* Returns `name` if `a` misspells it, else `other`: one letter is wrong, missing or extra. */
-static const char *edf_slide__meant(const char *a, const char *name, const char *other) {
-  size_t n = strlen(a), m = strlen(name), same = 0;
-  while (a[same] && a[same] == name[same]) same++;
-  const char *x = a + same, *y = name + same;
-  int like = n >= m ? *x && !strcmp(x + 1, y + (n == m)) : n + 1 == m && !strcmp(x, y + 1);
-  return like && n > 2 ? name : other;
-}
-/* Stops if a new tensor r and a tensor of equal rank have names that differ only in case. */
-static void edf_slide__check_like(const edf__scan *s, const edf__ref *r, const char *name,
-                                  int rank) {
+/* Stops if the names of a new tensor r and of a tensor of equal rank differ only in case. Else
+   sets *meant to the name if r misspells it: one letter is wrong, missing or extra. */
+static void edf_slide__compare_new(const edf__scan *s, const edf__ref *r, const char *name,
+                                   int rank, const char **meant) {
+  size_t n = strlen(r->name), m = strlen(name), same = 0;
   if (rank == r->rank && !edf__compare_names(name, r->name))
     edf__syntax(s, r->name, "%s is not defined. Did you mean %s? If it is new, declare it: "
                 "parameter %s[...]", r->name, name, r->name);
+  while (r->name[same] && r->name[same] == name[same]) same++;
+  const char *x = r->name + same, *y = name + same;
+  int like = n >= m ? *x && !strcmp(x + 1, y + (n == m)) : n + 1 == m && !strcmp(x, y + 1);
+  if (like && n > 2) *meant = name;
 }
 /* Stops if the name of new tensor x is an index, a function over an index, or close to another
    tensor, or if it has the batch index. */
@@ -1916,13 +1914,10 @@ static void edf_slide__check_new(const edf_slide__statement *l, int x) {
   for (int i = edf_slide__n_nodes() - 1; i >= 0; i--) {
     const edf_node *node = edf_slide__nth(i);
     if (edf_slide__line_of(all, node->name)) continue;     /* the steps of a line             */
-    edf_slide__check_like(s, r, node->name, node->rank);
-    meant = edf_slide__meant(r->name, node->name, meant);
+    edf_slide__compare_new(s, r, node->name, node->rank, &meant);
   }
-  for (const edf_slide__statement *o = all->line; o < all->line + all->n; o++) {
-    edf_slide__check_like(s, r, o->m.e.ref->name, o->m.e.ref->rank);
-    meant = edf_slide__meant(r->name, o->m.e.ref->name, meant);
-  }
+  for (const edf_slide__statement *o = all->line; o < all->line + all->n; o++)
+    edf_slide__compare_new(s, r, o->m.e.ref->name, o->m.e.ref->rank, &meant);
   for (int d = 0; d < r->rank; d++)
     for (int i = 0; i < l->m.e.n_index && !edf_slide__lookup_at(l, x, d); i++) {
       const char *c = l->m.e.index[i].name;
@@ -3682,7 +3677,7 @@ edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_pack
 
 /* ---- Recurrent cells. The text of a cell computes all steps t. h' and C' are the new state,
    h and C the state of step t-1. z is the input's part of the gates. z does not depend on h, so
-   one equation computes z for all steps. */
+   one equation computes z for all steps. t is its first index, so z[t] lies in one piece. */
 struct edf_cell {
   const char *name;                      /* "LSTM"                                            */
   int gates;                             /* number of gates                                   */
