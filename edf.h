@@ -4531,9 +4531,9 @@ static void edf__write_term(edf_page *out, const edf_node *y, const edf__term *t
                             int exact) {
   const edf__einsum *m = edf__einsum_of(y);
   if (!exact) edf__write_reduction(out, y, t, swapped > 0);
-  if (fabs(t->number) != 1) {
+  if (fabs(t->number) != 1 || !t->n) {
     edf__write_number(out, fabs(t->number), m->kind ? 17 : 6, exact);
-    edf_write(out, " ");
+    edf_write(out, t->n ? " " : "");
   }
   for (int f = t->first; f < t->first + t->n; f++) {
     if (f > t->first) edf_write(out, " ");

@@ -308,8 +308,8 @@ template <class T> __device__ T block_sum(T *sums, T v, unsigned wide) {
   return sums[threadIdx.x % wide];
 }
 
-/* If b is NULL, there is no such factor. In the gradient of a maximum the offset in b is the
-   number of an entry in its window. The term counts only if that entry is the winner. */
+/* If a or b is NULL, there is no such factor. In the gradient of a maximum the offset in b is
+   the number of an entry in its window. The term counts only if that entry is the winner. */
 __global__ static void __launch_bounds__(MOST_THREADS)
 sum_kernel(real *out, const real *a, const real *b, const int *winner, nest k) {
   __shared__ real shared[MOST_THREADS];
@@ -323,7 +323,7 @@ sum_kernel(real *out, const real *a, const real *b, const int *winner, nest k) {
     ptrdiff_t at[3] = { base[0], base[1], base[2] };
     if (!find_term(k, o, i, at)) continue;
     if (winner && winner[at[EDF_A]] != at[EDF_B]) continue;
-    real x = a[at[EDF_A]];
+    real x = a ? a[at[EDF_A]] : 1;
     sum += b ? x * b[at[EDF_B]] : x;
   }
   if (rows > 1) sum = block_sum(shared, sum, k.wide);
@@ -555,7 +555,7 @@ static int is_product(const edf_route *r) {
 
 static void contract(const edf_route *r, int assign, edf_node *const of[3], unsigned grads) {
   int whole = assign && r->covers == of[EDF_OUT]->size;
-  real *a = to_read(of[EDF_A], grads >> EDF_A & 1);
+  real *a = of[EDF_A] ? to_read(of[EDF_A], grads >> EDF_A & 1) : NULL;
   real *b = of[EDF_B] ? to_read(of[EDF_B], grads >> EDF_B & 1) : NULL;
   real *o = to_write(of[EDF_OUT], grads & 1, whole);
   if (b && is_product(r)) product(r, assign, o, a, b);

@@ -1293,8 +1293,8 @@ static int edf_onnx__factors(edf_onnx__file *o, const edf_onnx__equation *e, dou
   char has[EDF_ONNX__MOST] = "";
   int axis[EDF_ONNX__MOST], sums = 0;
   double entries = 1;
-  *t = edf_onnx__windows(o, e, r, n);
-  if (t->v) n = 1;
+  if (n) *t = edf_onnx__windows(o, e, r, n);
+  if (n && t->v) n = 1;
   else for (int f = 0; f < n; f++) t[f] = edf_onnx__read(o, e, r + f);
   if (strchr("msx", e->kind)) {
     for (int f = 0; f < n; f++) edf_onnx__take(has, t[f].at, t[f].at, "");
@@ -1312,7 +1312,7 @@ static int edf_onnx__factors(edf_onnx__file *o, const edf_onnx__equation *e, dou
     if (e->kind == 's') number *= entries / (entries - 1);
     n = 1;
   }
-  if (number == 1) return n;
+  if (number == 1 && n) return n;
   edf_real factor = (edf_real)number;
   t[n].v = edf_onnx__constant(o, -++o->parts, 0, NULL, NULL, &factor);
   *t[n].at = 0;

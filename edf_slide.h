@@ -944,7 +944,7 @@ struct edf_slide__slide {
   edf_node **in;                         /* the operands of edf_text or of a layer, else NULL */
   edf__equation operands;                /* the names of the operands                         */
   edf_slide__statement *line; int n;
-  edf_node *one;                         /* node of the number 1, for terms without a tensor  */
+  edf_node *one;                         /* the number 1, for equations without a tensor      */
 };
 
 /* ---- The functions, and calls of nodes without other notation. `takes` says how to call one:
@@ -2258,7 +2258,7 @@ static int edf_slide__add_divisor(edf_slide__making *to, int first, double *numb
   return 1;
 }
 
-/* Adds one term: v, v w or p. Drops a term that is zero. Numbers alone get the tensor 1. */
+/* Adds one term: v, v w or p. Drops a term that is zero. A number alone is a term, too. */
 static void edf_slide__add_term(edf_slide__making *to, const edf_slide__value *v,
                                 const edf_slide__value *w, edf_slide__expr *p) {
   edf__equation *e = &to->m.e;
@@ -2270,10 +2270,6 @@ static void edf_slide__add_term(edf_slide__making *to, const edf_slide__value *v
   if (w && there) there = edf_slide__add_factor(to, w, &number);
   if (p && there) edf_slide__add_counts(to, p, first, &number);
   if (p && there && to->divisor) there = edf_slide__add_divisor(to, first, &number);
-  if (there && e->n_ref == first) {
-    edf_slide__value one = edf_slide__number_value(to->l, 1);
-    edf_slide__add_factor(to, &one, &number);
-  }
   if (e->n_ref - first > EDF_MAX_FACTOR)
     edf__syntax(&e->scan, at, "a product has at most %d factors", EDF_MAX_FACTOR);
   if (!there) {                          /* the term is zero                                  */
@@ -2348,9 +2344,14 @@ static edf_node *edf_slide__end_equation(edf_slide__making *to, const edf_op *is
   edf__site at = to->l->slide->site;
   if (!e->n_term) return NULL;
   edf_slide__add_batch(to);
+  if (!e->n_operand) {                   /* An equation without a tensor gets the tensor 1.   */
+    edf_slide__value one = edf_slide__number_value(to->l, 1);
+    e->term->n = edf_slide__add_factor(to, &one, &e->term->number);
+  }
   edf_slide__value v = { to->in[0], e->term->number, e->ref[1] };
   int plain = !is;                       /* 1 unless it is a lookup                           */
-  if (kind == EDF_SLIDE__SUM && plain && e->n_ref == 2 && edf_slide__is_plain(to->l, &v)
+  if (kind == EDF_SLIDE__SUM && plain && e->n_ref == 2 && e->n_term == 1
+      && edf_slide__is_plain(to->l, &v)
       && (to->any || (v.node->kind == EDF_COMPNODE && v.node->position >= to->n_before))
       && edf_slide__same_places(&v.at, e->ref)) return v.node;
   edf_slide__add_bounds(to);
