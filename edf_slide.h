@@ -2017,15 +2017,17 @@ typedef struct edf_slide__value {
 
 static edf_slide__value edf_slide__value_of(edf_slide__statement *l, edf_slide__expr *x);
 
-/* Returns a value of `node` whose positions are the indices in `has`, one index a position. */
+/* Returns a value of `node` whose positions are the indices in `has`, one index a position. The
+   batch comes first. */
 static edf_slide__value edf_slide__new_value(const edf_slide__statement *l, edf_node *node,
                                              unsigned has) {
   edf_slide__value v = { node, 1, *l->m.e.ref };
   edf__ref *r = &v.at;
   memset(r->place, 0, sizeof r->place);
   r->rank = 0;
-  for (int i = 0; i < l->m.e.n_index; i++) {
-    if (!(has >> i & 1)) continue;
+  for (int k = 0; k < 2 * l->m.e.n_index; k++) {
+    int i = k % l->m.e.n_index, batch = l->m.extent[i] == 0;
+    if (!(has >> i & 1) || batch != (k == i)) continue;
     if (r->rank == EDF_MAX_RANK)
       edf__syntax(&l->m.e.scan, r->name, "more than %d indices", EDF_MAX_RANK);
     r->place[r->rank].at = r->name;
