@@ -2213,6 +2213,16 @@ static int edf_slide__add_factor(edf_slide__making *to, const edf_slide__value *
   return 1;
 }
 
+/* Returns d if product x is sum_i d^2 or mean_i d^2, else NULL. It is the product of two equal
+   factors, and needs no node for d^2. */
+static edf_slide__expr *edf_slide__squared(const edf_slide__making *to,
+                                           const edf_slide__expr *x) {
+  edf_slide__expr *f = x->in, *rest = f ? f->next : NULL;
+  double p;
+  int alone = f && x->over && (!rest || (rest == to->divisor && !rest->next));
+  if (!alone || f->sort != EDF_SLIDE__A_POWER || f->which) return NULL;
+  return edf_slide__constant(to->l, f->in->next, &p) && p == 2 ? f->in : NULL;
+}
 /* Adds the factors of x to a term. Numbers multiply *number. Returns 0 if a factor is zero. */
 static int edf_slide__add_factors(edf_slide__making *to, edf_slide__expr *x, double *number) {
   double k;
@@ -2221,6 +2231,11 @@ static int edf_slide__add_factors(edf_slide__making *to, edf_slide__expr *x, dou
   if (x->sort == EDF_SLIDE__A_SUM && !x->in->next && !x->in->over && !x->closed)
     return edf_slide__add_factors(to, x->in, number);
   if (product) *number *= x->number;
+  edf_slide__expr *d = product ? edf_slide__squared(to, x) : NULL;
+  if (d) {
+    edf_slide__value v = edf_slide__value_of(to->l, d);
+    return edf_slide__add_factor(to, &v, number) && edf_slide__add_factor(to, &v, number);
+  }
   for (edf_slide__expr *f = x->in; product && f; f = f->next)
     if (f != to->divisor) there = there && edf_slide__add_factors(to, f, number);
   if (product) return there;

@@ -564,6 +564,18 @@ TEST(lines_are_shown) {
   CHECK(y && !strstr(y + 1, "y[b,t,j] = x"), "y shows it");
 }
 
+/* Batch normalisation: 1 node for m, 2 for v and 5 for y. There is none for a square that is
+   summed, for a number in a sum, or for the root of 1/sqrt. */
+TEST(lines_have_few_nodes) {
+  declare_plain("x[b,3]");
+  edf_equations("m[j] = mean_b x[b,j]\n"
+                "v[j] = mean_b (x[b,j] - m[j])^2\n"
+                "y[b,j] = A[j] (x[b,j] - m[j]) / sqrt(v[j] + 1e-5) + C[j]");
+  CHECK(edf.n_compnodes == 8, "%d nodes", edf.n_compnodes);
+  printed_lines();
+  WORDS(captured, "v[j] = mean_B v1[B,j] v1[B,j]|[j] = v[j] + 1e-05|C.grad[j] += y.grad[b,j]");
+}
+
 /* Nodes are not equal if they have other numbers, names or tensors. */
 TEST(other_nodes_are_printed) {
   declare_plain("x[b,3] a[3] c[3]");
