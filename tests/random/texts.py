@@ -18,7 +18,8 @@ import sys
 EXTENT = {'b': 2, 'i': 3, 'j': 2, 'k': 4, 't': 3, 's': 3, 'u': 3}
 RIGHT_ERRORS = ('one sum over', 'it is not a plain index on the right', 'nothing gives the size of',
                 'unknown name', 'is not an index of this line',
-                'at most 32 tensors', 'the line is too long', 'this line is too long')
+                'at most 32 tensors', 'at most 8 dimensions', 'the line is too long',
+                'this line is too long')
 
 
 class Tensors:
