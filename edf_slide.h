@@ -2213,15 +2213,18 @@ static int edf_slide__add_factor(edf_slide__making *to, const edf_slide__value *
   return 1;
 }
 
-/* Returns d if product x is sum_i d^2 or mean_i d^2, else NULL. It is the product of two equal
-   factors, and needs no node for d^2. */
+/* Returns the factor d^2 of a sum over a number times d^2, or of a mean, else NULL. It needs no
+   node for d^2, because the sum is over a product of two equal factors. */
 static edf_slide__expr *edf_slide__squared(const edf_slide__making *to,
                                            const edf_slide__expr *x) {
-  edf_slide__expr *f = x->in, *rest = f ? f->next : NULL;
+  edf_slide__expr *square = NULL;
   double p;
-  int alone = f && x->over && (!rest || (rest == to->divisor && !rest->next));
-  if (!alone || f->sort != EDF_SLIDE__A_POWER || f->which) return NULL;
-  return edf_slide__constant(to->l, f->in->next, &p) && p == 2 ? f->in : NULL;
+  for (edf_slide__expr *f = x->over ? x->in : NULL; f; f = f->next) {
+    if (f == to->divisor || edf_slide__constant(to->l, f, &p)) continue;
+    if (square || f->sort != EDF_SLIDE__A_POWER || f->which) return NULL;
+    square = f;
+  }
+  return square && edf_slide__constant(to->l, square->in->next, &p) && p == 2 ? square : NULL;
 }
 /* Adds the factors of x to a term. Numbers multiply *number. Returns 0 if a factor is zero. */
 static int edf_slide__add_factors(edf_slide__making *to, edf_slide__expr *x, double *number) {
@@ -2231,16 +2234,14 @@ static int edf_slide__add_factors(edf_slide__making *to, edf_slide__expr *x, dou
   if (x->sort == EDF_SLIDE__A_SUM && !x->in->next && !x->in->over && !x->closed)
     return edf_slide__add_factors(to, x->in, number);
   if (product) *number *= x->number;
-  edf_slide__expr *d = product ? edf_slide__squared(to, x) : NULL;
-  if (d) {
-    edf_slide__value v = edf_slide__value_of(to->l, d);
-    return edf_slide__add_factor(to, &v, number) && edf_slide__add_factor(to, &v, number);
-  }
+  edf_slide__expr *square = product ? edf_slide__squared(to, x) : NULL;
   for (edf_slide__expr *f = x->in; product && f; f = f->next)
-    if (f != to->divisor) there = there && edf_slide__add_factors(to, f, number);
-  if (product) return there;
-  edf_slide__value v = edf_slide__value_of(to->l, x);
-  return edf_slide__add_factor(to, &v, number);
+    if (f != to->divisor && f != square)
+      there = there && edf_slide__add_factors(to, f, number);
+  if (!there || (product && !square)) return there;
+  edf_slide__value v = edf_slide__value_of(to->l, square ? square->in : x);
+  if (square) there = edf_slide__add_factor(to, &v, number);
+  return there && edf_slide__add_factor(to, &v, number);
 }
 
 /* Multiplies by the size of each index that p sums and no factor has: sum_i 1 is I. */
