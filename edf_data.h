@@ -1240,8 +1240,9 @@ static edf_onnx__tensor edf_onnx__read(edf_onnx__file *o, const edf_onnx__equati
 static edf_onnx__tensor edf_onnx__windows(edf_onnx__file *o, const edf_onnx__equation *e,
                                           const edf_onnx__ref *r, int n_factors) {
   const edf_onnx__ref *f = n_factors == 2 ? r + 1 : NULL;
-  if (f && strchr(f->at, '?')) f = r++;
   edf_onnx__tensor no = { 0, "" }, x = no, w = no, to = no, filter = no;
+  if (!n_factors) return no;
+  if (f && strchr(f->at, '?')) f = r++;
   char windows[EDF_MAX_RANK + 1] = "", sums[EDF_MAX_RANK + 1] = "";
   int stride[EDF_MAX_RANK], kernel[EDF_MAX_RANK], n = 0;
   for (int d = 0; r->at[d]; d++) {
@@ -1293,8 +1294,8 @@ static int edf_onnx__factors(edf_onnx__file *o, const edf_onnx__equation *e, dou
   char has[EDF_ONNX__MOST] = "";
   int axis[EDF_ONNX__MOST], sums = 0;
   double entries = 1;
-  if (n) *t = edf_onnx__windows(o, e, r, n);
-  if (n && t->v) n = 1;
+  *t = edf_onnx__windows(o, e, r, n);
+  if (t->v) n = 1;
   else for (int f = 0; f < n; f++) t[f] = edf_onnx__read(o, e, r + f);
   if (strchr("msx", e->kind)) {
     for (int f = 0; f < n; f++) edf_onnx__take(has, t[f].at, t[f].at, "");
