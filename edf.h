@@ -208,7 +208,7 @@ struct edf_node {
 typedef struct edf__written {
   const char *letters;                   /* its indices, as [b,t,j]                           */
   const void *line;                      /* its line of a program, or NULL                    */
-  const char *said;                      /* that line as a text if the node prints another    */
+  const char *said;                      /* the beginning of that line in its text, or NULL   */
   const void *steps;                     /* the recurrence whose step it is, or NULL          */
   int row_dims;                          /* number of last dimensions that form a row         */
   int causal;                            /* 1 if row t uses only its first t+1 entries        */
@@ -4625,6 +4625,7 @@ typedef struct {
   const char *text;                      /* its statements                                    */
   edf__letters l, loops;                 /* of the left side alone: what is looped over       */
   int row, operand, n_operand, on_left, marked;    /* marked is 0 for one of edf_formula      */
+  int most;                              /* operands that are written, at most                */
 } edf__formula;
 enum { EDF__SHOWN = 8 };                 /* inputs that are printed, at most                  */
 
@@ -4647,6 +4648,7 @@ static edf__formula edf__formula_of(const edf_node *y, const char *text) {
   f.row = longer ? x->rank - y->rank : y->written ? y->written->row_dims : 1;
   f.operand = 0;
   f.n_operand = marked && strchr(text, '$') ? y->n_in : 1;
+  f.most = f.n_operand > EDF__SHOWN ? 2 : EDF__SHOWN;
   return f;
 }
 
@@ -4751,12 +4753,11 @@ static void edf__write_forward(edf_page *out, const edf_node *y) {
     return;
   }
   edf__formula f = edf__formula_of(y, y->about->formula);
-  int shown = f.n_operand > EDF__SHOWN ? 2 : f.n_operand;
-  for (; f.operand < shown; f.operand++) {
+  for (; f.operand < f.n_operand && f.operand < f.most; f.operand++) {
     edf_write(out, f.operand ? "; " : "");
     edf__write_formula(out, &f, f.text);
   }
-  if (f.n_operand > shown) edf_write(out, "; ... %d more", f.n_operand - shown);
+  if (f.n_operand > f.most) edf_write(out, "; ... %d more", f.n_operand - f.most);
   if (!edf__is_causal(y) || f.l.n < 2) return;
   const char *s = f.l.name[f.l.n - 1], *t = f.l.name[f.l.n - 2];
   edf_write(out, " | %s<=%s, ", s, t);
@@ -4768,7 +4769,7 @@ static void edf__write_forward(edf_page *out, const edf_node *y) {
 static void edf__write_said_backward(edf_page *out, const edf_node *y) {
   edf__formula f = edf__formula_of(y, y->about->gradient);
   edf_page line = { NULL, 0 };
-  int shown = 0, most = f.n_operand > EDF__SHOWN ? 2 : EDF__SHOWN;
+  int shown = 0;
   for (; f.operand < f.n_operand; f.operand++)
     for (const char *c = f.text; *c && *c != '\n'; c += *c == '\n') {
       edf__word first = { c, 0, 0, 0 };
@@ -4777,7 +4778,7 @@ static void edf__write_said_backward(edf_page *out, const edf_node *y) {
       edf_write(&line, "%s", "");
       edf__write_formula(&line, &f, c);
       c += strcspn(c, "\n");
-      if ((x && !x->needs_grad) || (shown++ >= most && f.n_operand > 1)) continue;
+      if ((x && !x->needs_grad) || (shown++ >= f.most && f.n_operand > 1)) continue;
       edf_write(out, "       ");
       for (int d = 0; d < f.loops.n; d++)
         edf_write(out, "%s%s", d ? "," : "for ", f.loops.name[d]);
@@ -4786,8 +4787,8 @@ static void edf__write_said_backward(edf_page *out, const edf_node *y) {
       edf_write(out, f.loops.n ? ": %s\n" : "%s\n", line.at);
     }
   edf_release(line.at);
-  if (f.n_operand > 1 && shown > most)
-    edf_write(out, "       ... %d more\n", shown - most);
+  if (f.n_operand > 1 && shown > f.most)
+    edf_write(out, "       ... %d more\n", shown - f.most);
 }
 
 static void edf__write_equation_backward(edf_page *out, const edf_node *y) {
@@ -4848,12 +4849,20 @@ static void edf__write_data(edf_page *to, const edf_node *y) {
   edf_write(to, "]}");
 }
 
-/* Writes op, shape and source line, and its line of a slide if that looks different. */
+/* Writes op, shape and source line, and without extra blanks its line of a slide, unless the
+   node prints as this line. */
 static void edf__write_about(edf_page *out, const edf_node *x) {
-  const char *said = x->written ? x->written->said : NULL;
+  edf_page line = { NULL, 0 }, printed = { NULL, 0 };
   edf_write(out, "   %s ", x->op);
   edf_write_node(out, x, EDF_SHAPE);
-  edf_write(out, said ? "   %s:%d: %s\n" : "   %s:%d\n", x->file, x->line, said);
+  edf_write(out, "   %s:%d", x->file, x->line);
+  for (const char *c = x->written ? x->written->said : NULL; c && *c && *c != '\n'; c++)
+    if (*c != ' ' || !strchr(" \n", c[1])) edf_write(&line, "%c", *c);
+  if (line.n) edf__write_forward(&printed, x);
+  if (line.n && strncmp(line.at, printed.at, printed.n)) edf_write(out, ": %s", line.at);
+  edf_write(out, "\n");
+  edf_release(line.at);
+  edf_release(printed.at);
 }
 
 /* ---- Equal steps are written once: a recurrence of 64 steps is 64 times the same few nodes.
@@ -5290,11 +5299,10 @@ static double edf__would_be(const edf__check *c, int mistake, size_t k, double f
 static const char *edf__probe(edf__check *c, size_t m) {
   int own = c->y->size == c->x->size, others = 0, stray = 0;
   for (size_t i = 0; i < c->y->size; i++) c->r[i] = i == m || m == c->y->size;
-  double error = edf__compare(c, c->x), most = 0;
-  for (const edf__entry_tried *e = c->entry; e < c->entry + c->n; e++)
-    most = fmax(most, fabs(e->right));
-  if (m == c->y->size)                   /* 0 on both sides says nothing.                     */
-    return error <= edf__small && most > c->rounding
+  double error = edf__compare(c, c->x);
+  int is_zero = c->floor <= (1 + edf__small) * c->rounding;    /* on both sides: says nothing */
+  if (m == c->y->size)
+    return error <= edf__small && !is_zero
                ? "a missing term: it agrees where y.grad is constant" : NULL;
   for (const edf__entry_tried *e = c->entry; e < c->entry + c->n; e++) {
     own &= e->i == m || e->yours == 0;

@@ -2025,14 +2025,14 @@ static edf_slide__value edf_slide__new_value(const edf_slide__statement *l, edf_
   edf__ref *r = &v.at;
   memset(r->place, 0, sizeof r->place);
   r->rank = 0;
-  for (int k = 0; k < 2 * l->m.e.n_index; k++) {
-    int i = k % l->m.e.n_index, batch = l->m.extent[i] == 0;
-    if (!(has >> i & 1) || batch != (k == i)) continue;
-    if (r->rank == EDF_MAX_RANK)
-      edf__syntax(&l->m.e.scan, r->name, "more than %d indices", EDF_MAX_RANK);
-    r->place[r->rank].at = r->name;
-    r->place[r->rank++].factor[i] = 1;
-  }
+  for (int batch = 1; batch >= 0; batch--)
+    for (int i = 0; i < l->m.e.n_index; i++) {
+      if (!(has >> i & 1) || (l->m.extent[i] == 0) != batch) continue;
+      if (r->rank == EDF_MAX_RANK)
+        edf__syntax(&l->m.e.scan, r->name, "more than %d indices", EDF_MAX_RANK);
+      r->place[r->rank].at = r->name;
+      r->place[r->rank++].factor[i] = 1;
+    }
   return v;
 }
 
@@ -2826,26 +2826,14 @@ static void edf_slide__name_as(edf_node *y, const edf_slide__statement *l) {
   } else if (y && (l->step || l < all->line + all->n - 1))
     edf_slide__called(y, l->m.e.ref->name, "");
 }
-/* Returns the text of a line without extra blanks, or NULL if node y prints as this text. */
-static const char *edf_slide__text_of_line(const edf_slide__statement *l, const edf_node *y) {
-  const char *c = l->m.e.ref->name - l->m.e.scan.size;
-  edf_page text = { NULL, 0 }, printed = { NULL, 0 };
-  for (; *c && *c != '\n'; c++)
-    if (*c != ' ' || !strchr(" \n", c[1])) edf_write(&text, "%c", *c);
-  edf_write_node(&printed, y, EDF_FORWARD_LINE);
-  int same = printed.n && !strncmp(text.at, printed.at, printed.n);
-  const char *said = same ? NULL : edf_slide__copy(text.at);
-  edf_release(printed.at);
-  edf_release(text.at);
-  return said;
-}
 /* Builds the node of a line, which is a call, parts joined with ';', or an equation. */
 static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf__ref left) {
   edf_node *y = l->call          ? edf_slide__called_node(l)
                 : l->right->next ? edf_slide__joined_line(l, left)
                                  : edf_slide__line_node(l, l->right, left, 0);
   edf_slide__name_as(y, l);
-  if (y && !l->slide->layer && !l->told++) y->written->said = edf_slide__text_of_line(l, y);
+  if (y && !l->slide->layer && !l->told++)
+    y->written->said = l->m.e.ref->name - l->m.e.scan.size;
   return y;
 }
 
