@@ -208,11 +208,12 @@ struct edf_node {
 typedef struct edf__written {
   const char *letters;                   /* its indices, as [b,t,j]                           */
   const void *line;                      /* its line of a program, or NULL                    */
-  const char *said;                      /* the beginning of that line in its text, or NULL   */
+  const char *said;                      /* its line, if it is a part or a first step        */
   const void *steps;                     /* the recurrence whose step it is, or NULL          */
   int row_dims;                          /* number of last dimensions that form a row         */
   int causal;                            /* 1 if row t uses only its first t+1 entries        */
   int letters_of;                        /* number of the input with the same indices, or -1  */
+  int inner;                             /* 1 if it was built inside a line: a tanh in a sum  */
 } edf__written;
 
 /* A kind of node. In formulas @ stands for the indices, ~ for the summed ones, % for their
@@ -4087,8 +4088,9 @@ EDF__C_END
 EDF__C_BEGIN
 /* edf_print_program prints each node with its equation or formula, its shape and its source
    line, and then the backward that runs, as loops: for b,i,j: W.grad[i,j] += ... A capital
-   index is summed. A node that prints otherwise than its line of a slide shows that line too.
-   More than 8 equal steps of a recurrence are printed once. edf_print_node prints one node, and
+   index is summed. A line of a slide prints as one node, with the nodes that are built for its
+   parts. The first step of a recurrence shows its line of the slide at the end, and more than 8
+   equal steps are printed once. edf_print_node prints one node as it runs, without others, and
    edf_print one screen about it, with numbers. */
 void edf_print_program(FILE *out);
 void edf_print_node(FILE *out, edf_node *node);
@@ -4525,20 +4527,26 @@ static void edf__write_reduction(edf_page *out, const edf_node *y, const edf__te
   edf_write(out, " ");
 }
 
+/* Returns 1 if y is the number 1, which stands in an equation that has no other tensor. */
+static int edf__is_one(const edf_node *y) {
+  return !strcmp(y->op, "Number") && *(const edf_real *)y->state == 1;
+}
 /* Writes a term without its sign. By the swap rule, factor `swapped` is exchanged with the
    output; 0 exchanges none. */
 static void edf__write_term(edf_page *out, const edf_node *y, const edf__term *t, int swapped,
                             int exact) {
   const edf__einsum *m = edf__einsum_of(y);
   if (!exact) edf__write_reduction(out, y, t, swapped > 0);
-  if (fabs(t->number) != 1 || !t->n) {
+  const edf__ref *r = edf__shown(y)->ref;
+  int one = !exact && t->n == 1 && edf__is_one(edf__node_of(y, r + t->first));
+  int n = one ? 0 : t->n;
+  if (fabs(t->number) != 1 || !n) {
     edf__write_number(out, fabs(t->number), m->kind ? 17 : 6, exact);
-    edf_write(out, t->n ? " " : "");
+    edf_write(out, n ? " " : "");
   }
-  for (int f = t->first; f < t->first + t->n; f++) {
+  for (int f = t->first; f < t->first + n; f++) {
     if (f > t->first) edf_write(out, " ");
-    edf__write_ref(out, y, &edf__shown(y)->ref[f == swapped ? 0 : f],
-                   f == swapped ? ".grad" : "", swapped > 0);
+    edf__write_ref(out, y, &r[f == swapped ? 0 : f], f == swapped ? ".grad" : "", swapped > 0);
   }
 }
 
@@ -4550,15 +4558,19 @@ static void edf__write_equation(edf_page *out, const edf_node *y, int exact) {
   const edf__equation *e = edf__shown(y);
   const char *call = m->kind == 'm' ? "meanover(" : m->kind == 's' ? "sampleover("
                      : m->kind == 'x' ? "maxover(" : NULL;
-  int n = 0;
+  int n = 0, written = 0;
   edf__write_ref(out, y, &e->ref[0], "", 0);
   edf_write(out, m->kind == 'p' ? " += " : " = ");
   if (exact && call) edf_write(out, "%s", call);
   for (const edf__term *t = e->term; t < e->term + e->n_term; t++) {
-    if (t > e->term) edf_write(out, t->number < 0 ? " - " : " + ");
+    int zero = !exact && t->number == 0; /* 0 x is written as 0, or not at all                */
+    if (zero && e->n_term > 1) continue;
+    if (written++) edf_write(out, t->number < 0 ? " - " : " + ");
     else if (t->number < 0) edf_write(out, "-");
-    edf__write_term(out, y, t, 0, exact);
+    if (zero) edf_write(out, "0");
+    else edf__write_term(out, y, t, 0, exact);
   }
+  if (!written) edf_write(out, "0");
   if (exact && call) edf_write(out, ")");
   for (int i = 0; i < e->n_index; i++) {
     if (!e->index[i].bound) continue;
@@ -4849,20 +4861,17 @@ static void edf__write_data(edf_page *to, const edf_node *y) {
   edf_write(to, "]}");
 }
 
-/* Writes op, shape and source line, and without extra blanks its line of a slide, unless the
-   node prints as this line. */
+/* Writes op, shape and source line. The first step of a recurrence, and a part of a line that
+   is written by itself, show their line of the slide, without extra blanks. */
 static void edf__write_about(edf_page *out, const edf_node *x) {
-  edf_page line = { NULL, 0 }, printed = { NULL, 0 };
   edf_write(out, "   %s ", x->op);
   edf_write_node(out, x, EDF_SHAPE);
   edf_write(out, "   %s:%d", x->file, x->line);
-  for (const char *c = x->written ? x->written->said : NULL; c && *c && *c != '\n'; c++)
-    if (*c != ' ' || !strchr(" \n", c[1])) edf_write(&line, "%c", *c);
-  if (line.n) edf__write_forward(&printed, x);
-  if (line.n && strncmp(line.at, printed.at, printed.n)) edf_write(out, ": %s", line.at);
+  const char *c = x->written ? x->written->said : NULL;
+  if (c) edf_write(out, ": ");
+  for (; c && *c && *c != '\n'; c++)
+    if (*c != ' ' || !strchr(" \n", c[1])) edf_write(out, "%c", *c);
   edf_write(out, "\n");
-  edf_release(line.at);
-  edf_release(printed.at);
 }
 
 /* ---- Equal steps are written once: a recurrence of 64 steps is 64 times the same few nodes.
@@ -4923,6 +4932,406 @@ static void edf__write_nodes(edf_page *out, char **text, int n) {
   for (int i = 0; i < n; i++) edf_release(text[i]);
 }
 
+/* ---- Lines. A node that was built inside a line of a slide is written inside this line, as
+   its author wrote it, and its backward is written as statements of the line's node:
+     z[b,j] = W[j,I] x[b,I]                 h[b,j] = tanh(W[j,I] x[b,I])
+     h[b,j] = tanh(z[b,j])                  W.grad[j,i] += h.grad[b,j] (1-h[b,j]^2) x[b,i]
+   Texts are put into texts for this. All nodes of a line have the same names of indices. */
+typedef struct {
+  char *label;
+  edf_page line, back;                   /* its forward, and its backward with inner nodes    */
+  edf_page grad;                         /* what its reader adds to its gradient              */
+  int readers, reader;                   /* how many nodes read it; number of the last one    */
+  int inside;                            /* 1 if it is written in the line of its reader      */
+} edf__line;
+
+/* A statement: for loops: left += right | bounds. minus is 1 for -=. */
+typedef struct { const char *at; size_t n; } edf__span;
+typedef struct { edf__span loops, left, right, bounds; int minus; } edf__said;
+
+/* Returns the first place outside of brackets where c has `what`, or NULL. */
+static const char *edf__at_top(edf__span c, const char *what) {
+  int depth = 0;
+  for (const char *end = c.at + c.n; c.at < end; c.at++) {
+    if (!depth && !strncmp(c.at, what, strlen(what))) return c.at;
+    depth += (*c.at == '[' || *c.at == '(') - (*c.at == ']' || *c.at == ')');
+  }
+  return NULL;
+}
+static edf__span edf__between(const char *from, const char *to) {
+  edf__span c = { from, (size_t)(to - from) };
+  return c;
+}
+
+static edf__said edf__read_said(const char *c) {
+  edf__said s;
+  const char *end = c + strcspn(c, "\n"), *mark, *equals;
+  memset(&s, 0, sizeof s);
+  c += strspn(c, " ");
+  if (!strncmp(c, "for ", 4)) {
+    s.loops = edf__between(c + 4, strchr(c, ':'));
+    c = s.loops.at + s.loops.n + 2;
+  }
+  equals = edf__at_top(edf__between(c, end), "= ");
+  s.minus = equals[-1] == '-';
+  s.left = edf__between(c, equals - strspn(equals - 1, "+-"));
+  s.left.n -= s.left.at[s.left.n - 1] == ' ';
+  mark = edf__at_top(edf__between(c, end), " | ");
+  if (mark) s.bounds = edf__between(mark + 3, end);
+  s.right = edf__between(equals + 2, mark ? mark : end);
+  return s;
+}
+
+/* Returns where c has the tensor of this name, or with ".grad" its gradient, with its indices.
+   Returns an empty span if it does not. */
+static edf__span edf__find_tensor(edf__span c, const char *name, const char *grad) {
+  size_t length = strlen(name), more = strlen(grad);
+  edf__span none = { NULL, 0 };
+  for (const char *at = c.at; (at = strstr(at, name)) != NULL && at < c.at + c.n; at++) {
+    const char *end = at + length, before = at > c.at ? at[-1] : ' ';
+    int depth = 0;
+    if (edf__is_letter(before) || edf__is_digit(before) || strchr("@'", before)) continue;
+    if (strncmp(end, grad, more)) continue;
+    end += more;
+    if (edf__is_letter(*end) || edf__is_digit(*end) || (*end && strchr("@'.", *end))) continue;
+    for (; *end == '[' || depth; end++) depth += (*end == '[') - (*end == ']');
+    return edf__between(at, end);
+  }
+  return none;
+}
+
+/* Returns how tight an expression is: 2 for a tensor or call, 1 for a product, 0 for a sum. */
+static int edf__tightness(edf__span c) {
+  edf__word w = { c.at, 0, 0, 0 };
+  edf__next_word(&w);
+  if (w.kind == '-' || w.kind == '_' || edf__at_top(c, " + ") || edf__at_top(c, " - "))
+    return 0;
+  return edf__at_top(c, " ") || edf__at_top(c, "/") || edf__at_top(c, "^") ? 1 : 2;
+}
+
+/* Returns 1 if c sums over an index outside of round brackets, as W[j,I] x[b,I] does. */
+static int edf__sums_index(edf__span c) {
+  edf__word w = { c.at, 0, 0, 0 };
+  int round = 0, sums = 0;
+  for (; edf__next_word(&w) && w.at < c.at + c.n; round += (*w.at == '(') - (*w.at == ')'))
+    sums |= w.kind == 'a' && !round && w.depth && edf__is_capital(w.at)
+            && strchr(",]+-*", w.at[w.n]) != NULL;
+  return sums;
+}
+
+/* Writes text c with each index of `from` replaced by that of `to`: b by B. */
+static void edf__write_with(edf_page *out, edf__span c, const char *from, edf__span to) {
+  edf__word w = { c.at, 0, 0, 0 };
+  while (edf__next_word(&w) && w.at < c.at + c.n) {
+    const char *letter = w.kind == 'a' && !strchr("[@.", w.at[w.n]) ? w.at : NULL;
+    size_t at = 0;
+    while (letter && at < to.n && (edf__name_length(from + at) != w.n
+                                   || strncmp(from + at, letter, w.n)))
+      at += edf__name_length(from + at) ? edf__name_length(from + at) : 1;
+    edf_write(out, "%.*s", (int)w.n, letter && at < to.n ? to.at + at : w.at);
+  }
+}
+
+/* Returns 1 if the text has an index whose name differs from that at `name` only in case. With
+   `capital`, returns 1 if it has this name as a capital, for an index that is summed. */
+static int edf__has_other(const char *text, const char *name, int capital) {
+  edf__word w = { text, 0, 0, 0 };
+  int has = 0;
+  while (edf__next_word(&w)) {
+    size_t k = 0;
+    while (k < w.n && edf__lower(w.at[k]) == edf__lower(name[k])) k++;
+    if (w.kind != 'a' || !w.depth || k < w.n || k != edf__name_length(name)) continue;
+    has |= capital ? edf__is_capital(w.at) : strncmp(w.at, name, k) != 0;
+  }
+  return has;
+}
+
+/* Writes sum_I for the indices that are capitals in `to` only, unless they are on the left, or
+   the term that begins at `term` says so itself. */
+static void edf__write_sum(edf_page *out, edf__span left, const char *term, const char *from,
+                           edf__span to) {
+  edf__word w = { term, 0, 0, 0 };
+  const char *mark = "sum_";
+  edf__next_word(&w);
+  for (size_t at = 0, n; at < to.n; at += n + !n) {
+    const char *name = to.at + at;
+    n = edf__name_length(name);
+    if (!n || *name == from[at] || *name == edf__lower(*name)) continue;
+    edf__word on_left = { left.at, 0, 0, 0 };
+    while (edf__next_word(&on_left) && on_left.at < left.at + left.n)
+      if (on_left.depth && on_left.n == n && !strncmp(on_left.at, name, n)) break;
+    if (on_left.at < left.at + left.n) continue;
+    const char *said = w.kind == '_' ? strstr(w.at, edf__text("%.*s", (int)n, name)) : NULL;
+    if (said && said < w.at + w.n) continue;
+    edf_write(out, "%s%.*s", mark, (int)n, name);
+    mark = ",";
+  }
+  if (*mark == ',') edf_write(out, " ");
+}
+
+/* Writes expression x in place of part m of expression c, in brackets if it needs them. */
+static void edf__write_in_place(edf_page *out, edf__span c, edf__span m, edf__span x,
+                                const char *from, edf__span to, int summed) {
+  const char *end = m.at + m.n, *sign = m.at;
+  char after = end < c.at + c.n ? *end : 0;
+  int sum = edf__at_top(x, " + ") || edf__at_top(x, " - "), tight = edf__tightness(x);
+  if (sign > c.at && sign[-1] == ' ') sign--;
+  int minus = sign > c.at && sign[-1] == '-', plus = sign > c.at && sign[-1] == '+';
+  char before = sign - minus > c.at ? sign[-1 - minus] : 0;
+  int begins = minus || plus || !before || strchr("([,;=", before) != NULL;
+  int ends = !after || strchr(")],;", after) || (after == ' ' && strchr("+-<>=", end[1]));
+  int in_sum = begins && ends, negative = *x.at == '-', power = after == '^';
+  int brackets = in_sum ? ((minus || summed) && sum) || (negative && (minus || plus))
+                 : (!tight && (sum || !ends || negative)) || (!begins && edf__is_digit(*x.at))
+                   || edf__sums_index(x)
+                   || (tight == 1 && (power || m.at[-1] == '/'));
+  if (!begins && tight == 1 && !strncmp(x.at, "1/", 2) && !edf__at_top(x, " ")) {
+    edf_write(out, "/ ");                /* a (1/c) is a / c                                  */
+    x.at += 2;
+    x.n -= 2;
+    brackets = 0;
+  }
+  if (brackets) edf_write(out, "(");
+  edf__write_with(out, x, from, to);
+  if (brackets) edf_write(out, ")");
+}
+
+/* In statement *text, puts the right side of `by` wherever the right side has the tensor of
+   this name or its gradient. Returns how often, or 0 if this is not possible. */
+static int edf__put_in(edf_page *text, const char *name, const char *grad, const char *by) {
+  edf__said s = edf__read_said(text->at), x = edf__read_said(by);
+  size_t skip = strlen(name) + strlen(grad);
+  const char *from = x.left.at + skip;
+  edf_page out = { NULL, 0 };
+  int n = 0, forward = !strchr(text->at, '\n');
+  for (edf__span m; (m = edf__find_tensor(s.right, name, grad)).at != NULL; n++) {
+    edf__span to = { m.at + skip, m.n - skip };
+    if (m.n != x.left.n) return 0;
+    for (size_t k = 0; k < to.n; k++)
+      if (edf__lower(from[k]) != edf__lower(to.at[k])
+          || (forward && strchr("[,", to.at[k]) && edf__has_other(text->at, to.at + k + 1, 0)))
+        return 0;
+    int is_index = m.at[-1] == ',' || (m.at[-1] == '[' && !strchr(" (", m.at[-2]));
+    if (is_index) return 0;              /* a lookup: e[k[b],j]                               */
+    const char *term = s.right.at + (*s.right.at == '-');
+    int depth = 0;
+    for (const char *c = term; c < m.at; c++) {
+      depth += (*c == '[' || *c == '(') - (*c == ']' || *c == ')');
+      if (!depth && *c == ' ' && strchr("+-", c[1]) && c[2] == ' ') term = c + 3;
+    }
+    edf_write(&out, "%.*s", (int)(term - text->at), text->at);
+    size_t before = out.n;
+    if (edf__at_top(x.right, "(") || !edf__tightness(x.right))
+      edf__write_sum(&out, s.left, term, from, to);
+    int summed = out.n > before;
+    edf_write(&out, "%.*s", (int)(m.at - term), term);
+    edf__write_in_place(&out, s.right, m, x.right, from, to, summed);
+    edf_write(&out, "%s", m.at + m.n);
+    if (x.bounds.n && forward && !(s.bounds.n && strstr(s.bounds.at, x.bounds.at))) {
+      edf_write(&out, s.bounds.n ? ", " : " | ");
+      edf__write_with(&out, x.bounds, from, to);
+    }
+    edf_release(text->at);
+    *text = out;
+    out.at = NULL;
+    out.n = 0;
+    s = edf__read_said(text->at);
+  }
+  return n;
+}
+
+/* ---- Which nodes are written inside a line. Returns number k of the tensors that y reads. */
+static const edf_node *edf__operand_of(const edf_node *y, int k) {
+  if (!edf__has_equation(y)) return k < y->n_in ? y->in[k] : NULL;
+  const edf__equation *e = edf__shown(y);
+  return k + 1 < e->n_ref ? edf__node_of(y, &e->ref[k + 1]) : NULL;
+}
+/* Returns 1 if each entry of y is computed from entries with the same indices, or is their sum
+   or mean: then texts can be put into its text. */
+static int edf__is_entrywise(const edf_node *y) {
+  if (edf__has_equation(y)) return strchr("ms", edf__einsum_of(y)->kind) != NULL;
+  return edf__has_formula(y) && *y->about->tensors && !strpbrk(y->about->formula, "~?&%");
+}
+/* Writes the line of y as slides write it: sigmoid(x), 1/x, [x > 0], and B for its size. */
+static void edf__write_as_slide(edf_page *out, const edf_node *y) {
+  const char *formula = edf__has_equation(y) || !edf__is_entrywise(y) ? "" : y->about->formula;
+  static const char *const tests[] = { "", "[x@ < 0]", "[x@ = 0]", "[x@ <= 0]", "[x@ > 0]",
+    "1 - [x@ = 0]", "[x@ >= 0]" };
+  const char *x = strstr(formula, "x@"), *text = NULL, *op = *formula ? y->about->name : "";
+  double number = strchr(formula, '#') ? (double)*(const edf_real *)y->state : 0;
+  double p = !strcmp(op, "Pow") ? number : 0;
+  char name[40];
+  size_t n = 0;
+  for (; op[n] && n < sizeof name - 1; n++) name[n] = edf__lower(op[n]);
+  name[n] = 0;
+  if (p == -1 || p == -0.5) text = p == -1 ? "y@ = 1/x@" : "y@ = 1/sqrt(x@)";
+  else if (!strcmp(op, "Test")) text = edf__text("y@ = %s", tests[(int)number % 7]);
+  else if (!strcmp(op, "Extent"))
+    text = edf__text("y = %c%s", edf__upper(*edf.batch_name), edf.batch_name + 1);
+  else if (x && !strcmp(y->about->tensors, "y x") && !strchr(formula, '#')
+           && (!edf__is_letter(formula[5]) || strstr(x + 1, "x@")))
+    text = edf__text("y@ = %s(x@)", name);
+  if (!text) { edf__write_forward(out, y); return; }
+  edf__formula f = edf__formula_of(y, text);
+  edf__write_formula(out, &f, text);
+}
+
+/* Returns 1 if the line of an operand sums an index that the equation of y has, too. */
+static int edf__clashes(const edf_node *y, const char *line) {
+  int clashes = 0;
+  if (edf__has_equation(y))
+    for (int i = 0; i < edf__shown(y)->n_index; i++)
+      clashes |= edf__has_other(line, edf__shown(y)->index[i].name, 1);
+  return clashes;
+}
+/* Writes node x inside the line of its only reader. z[b,j] z[b,j] becomes z[b,j]^2 first. */
+static void edf__put_inside(edf_page *text, edf__line *x) {
+  edf__span right = edf__read_said(text->at).right, m, other;
+  m = edf__find_tensor(right, x->label, "");
+  if (!m.at) return;
+  other = edf__find_tensor(edf__between(m.at + m.n, right.at + right.n), x->label, "");
+  if (other.at == m.at + m.n + 1 && other.n == m.n) {
+    edf_page square = { NULL, 0 };
+    edf_write(&square, "%.*s^2%s", (int)(m.at + m.n - text->at), text->at, other.at + m.n);
+    edf_release(text->at);
+    *text = square;
+    other.at = NULL;
+  }
+  x->inside = !other.at && edf__put_in(text, x->label, "", x->line.at);
+}
+
+/* Adds the indices of a loop to a list in alphabetical order. */
+static int edf__add_indices(edf__span *list, int n, edf__span c) {
+  for (size_t at = 0, length; at < c.n; at += length + 1) {
+    const char *name = c.at + at;
+    int k = n, same = 0;
+    length = strcspn(name, ",:");
+    size_t own = strcspn(name, ",:<");
+    for (int i = 0; i < n; i++)
+      same |= strcspn(list[i].at, ",:<") == own && !strncmp(list[i].at, name, own);
+    if (same || n == EDF_MAX_INDEX) continue;
+    for (; k > 0 && edf__compare_names(name, list[k - 1].at) < 0; k--) list[k] = list[k - 1];
+    list[k] = edf__between(name, name + length);
+    n++;
+  }
+  return n;
+}
+
+/* Writes a statement of node i's backward. If `by` is given, its right side is the value of the
+   gradient of node i. An index that no tensor shows any more gets its size. */
+static void edf__write_said(edf_page *out, const char *statement, const char *by,
+                            const edf__line *line, int i) {
+  const edf_node *y = edf.compnodes[i], *x = y;
+  edf_page text = { NULL, 0 };
+  edf__said g = edf__read_said(by ? by : statement);
+  const char *defined = by ? edf__at_top(g.right, ", ") : NULL, *end = g.right.at + g.right.n;
+  edf_write(&text, "%s", statement);
+  if (by) {
+    edf_page value = { NULL, 0 };
+    edf_write(&value, "%.*s = %.*s", (int)g.left.n, g.left.at,
+              (int)((defined ? defined : end) - g.right.at), g.right.at);
+    edf__put_in(&text, line[i].label, ".grad", value.at);
+    edf_release(value.at);
+  }
+  edf__said s = edf__read_said(text.at);
+  edf__span list[EDF_MAX_INDEX];
+  int n = edf__add_indices(list, edf__add_indices(list, 0, s.loops), g.loops);
+  edf_write(out, "       ");
+  for (int k = 0; k < n; k++) {
+    size_t length = edf__name_length(list[k].at);
+    const char *name = edf__text("%.*s", (int)length, list[k].at), *c = s.left.at;
+    int shown = length < list[k].n;
+    for (; !shown && (c = strstr(c, name)) != NULL; c += length)
+      shown = strchr("[,", c[-1]) && strchr(",]", c[length]);
+    edf_write(out, "%s%.*s", k ? "," : "for ", (int)list[k].n, list[k].at);
+    for (int o = -1; !shown && (o < 0 || (x = edf__operand_of(y, o)) != NULL); o++) {
+      edf__letters l = edf__letters_of(x);
+      for (int d = 0; d < x->rank && !shown; d++) {
+        shown = !strcmp(l.name[d], name) && !(x->batched >> d & 1);
+        if (shown) edf_write(out, "<%d", x->dim[d]);
+      }
+    }
+  }
+  edf_write(out, n ? ": %.*s %s %.*s%.*s\n" : "%.*s %s %.*s%.*s\n", (int)s.left.n, s.left.at,
+            (by && s.minus != g.minus) || (!by && s.minus) ? "-=" : "+=", (int)s.right.n,
+            s.right.at, defined ? (int)(end - defined) : 0, defined ? defined : "");
+  edf_release(text.at);
+}
+
+/* Writes the backward of node i for the line in which it is written. */
+static void edf__write_back(edf__line *line, int i) {
+  const edf_node *y = edf.compnodes[i], *x;
+  edf_page own = { NULL, 0 }, by = { NULL, 0 };
+  int root = i;
+  while (line[root].inside) root = line[root].reader;
+  if (y->backward) edf__write_backward(&own, y);
+  else if (root == i) edf_write(&line[i].back, "       no gradient goes through\n");
+  if (line[i].grad.at) {                 /* twice for a square                                */
+    edf__said g = edf__read_said(line[i].grad.at);
+    const char *right = g.right.at;
+    size_t n = strncmp(right, "1/", 2) ? 0 : strcspn(right, " ") + 1;
+    int twice = strchr(right, '\n')[1] != 0;
+    edf_write(&by, "%.*s%s%.*s", (int)(right + n - line[i].grad.at), line[i].grad.at,
+              twice ? "2 " : "", (int)(g.right.n - n), right + n);
+  }
+  for (const char *c = own.at; c && *c; c = strchr(c, '\n') + 1) {
+    edf_page s = { NULL, 0 }, *to = &line[root].back;
+    int changed = by.at != NULL;
+    edf_write(&s, "%.*s\n", (int)strcspn(c, "\n"), c);
+    for (int k = -1; k < 0 || (x = edf__operand_of(y, k)) != NULL; k++) {
+      edf__line *l = &line[k < 0 ? i : x->position];
+      if ((k >= 0 && x->kind != EDF_COMPNODE) || !l->inside) continue;
+      changed |= edf__put_in(&s, l->label, "", l->line.at);
+      if (edf__find_tensor(edf__read_said(s.at).left, l->label, ".grad").at) to = &l->grad;
+    }
+    if (changed) edf__write_said(to, s.at, by.at, line, i);
+    else edf_write(to, "%s", s.at);
+    edf_release(s.at);
+  }
+  edf_release(own.at);
+  edf_release(by.at);
+}
+
+/* Returns the lines of all nodes. Helpers have none. */
+static edf__line *edf__write_lines(void) {
+  int n = edf.n_compnodes;
+  edf__line *line = (edf__line *)edf_keep(NULL, ((size_t)n + 1) * sizeof *line);
+  const edf_node *x;
+  memset(line, 0, ((size_t)n + 1) * sizeof *line);
+  for (int i = 0; i < n; i++) line[i].reader = i;
+  for (int i = 0; i < n; i++)
+    for (int k = 0; !edf__is_helper(edf.compnodes[i])
+                    && (x = edf__operand_of(edf.compnodes[i], k)) != NULL; k++) {
+      if (x->kind != EDF_COMPNODE || line[x->position].reader == i) continue;
+      line[x->position].readers++;
+      line[x->position].reader = i;
+    }
+  for (int i = 0; i < n; i++) {
+    const edf_node *y = edf.compnodes[i];
+    const char *label = edf_label(y);
+    int merged = 0;
+    if (edf__is_helper(y)) continue;
+    line[i].label = (char *)edf_keep(NULL, strlen(label) + 1);
+    strcpy(line[i].label, label);
+    edf__write_as_slide(&line[i].line, y);
+    for (int k = 0; edf__is_entrywise(y) && (x = edf__operand_of(y, k)) != NULL; k++) {
+      edf__line *l = x->kind == EDF_COMPNODE ? &line[x->position] : NULL;
+      if (!l || !x->written || !x->written->inner || l->readers != 1 || l->inside
+          || !edf__is_entrywise(x) || strchr(l->line.at, ';') || edf__clashes(y, l->line.at))
+        continue;
+      edf__put_inside(&line[i].line, l);
+      merged |= l->inside;
+    }
+    if (merged || (y->written && y->written->inner)) continue;
+    line[i].line.n = 0;
+    edf__write_forward(&line[i].line, y);
+  }
+  for (int i = n - 1; i >= 0; i--)
+    if (line[i].label && edf.compnodes[i]->needs_grad && edf.compnodes[i]->active)
+      edf__write_back(line, i);
+  return line;
+}
+
 static void edf__write_program(edf_page *out, const edf_node *all) {
   static const char *const title[] = { "inputs\n", "parameters, %zu numbers\n" };
   char **text = (char **)edf_keep(NULL, ((size_t)edf.n_compnodes + 1) * sizeof *text);
@@ -4930,33 +5339,41 @@ static void edf__write_program(edf_page *out, const edf_node *all) {
   int kind = -1, n = 0;                  /* kind of the last line, number of texts            */
   (void)all;
   for (int i = 0; i < edf.n_parameters; i++) numbers += edf.parameters[i]->size;
-  for (int i = 0; i < edf__n_nodes(); i++) {
+  for (int i = 0; i < edf.n_inputs + edf.n_parameters; i++) {
     const edf_node *x = edf__nth(i);
-    edf_page line = { NULL, 0 }, *to = x->kind == EDF_COMPNODE ? &line : out;
-    if (edf__is_helper(x)) continue;
-    if (kind != (int)x->kind && to == out) edf_write(out, title[x->kind], numbers);
+    if (kind != (int)x->kind) edf_write(out, title[x->kind], numbers);
     kind = (int)x->kind;
-    edf_write(to, "  %3s  ", to == &line ? edf__text("%d", x->position) : "");
-    edf__write_forward(to, x);
-    edf__write_about(to, x);
-    if (to == &line) text[n++] = line.at;
+    edf_write(out, "       %s", edf_label(x));
+    edf__write_about(out, x);
+  }
+  edf__find_needs();
+  edf__mark(edf.loss);                   /* NULL marks all nodes.                             */
+  edf__line *line = edf__write_lines();
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    edf_page page = { NULL, 0 };
+    if (!line[i].label || line[i].inside) continue;
+    edf_write(&page, "  %3d  %s", i, line[i].line.at);
+    edf__write_about(&page, edf.compnodes[i]);
+    text[n++] = page.at;
   }
   edf_write(out, "forward\n");
   edf__write_nodes(out, text, n);
   edf_write(out, "backward\n");
-  edf__find_needs();
-  edf__mark(edf.loss);                   /* NULL marks all nodes.                             */
   n = 0;
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
-    const edf_node *c = edf.compnodes[i];
-    edf_page lines = { NULL, 0 };
-    if (!c->needs_grad || !c->active || edf__is_helper(c)) continue;
-    edf_write(&lines, "  %3d  %s\n", i, edf_label(c));
-    if (c->backward) edf__write_backward(&lines, c);
-    else edf_write(&lines, "       no gradient goes through\n");
-    text[n++] = lines.at;
+    edf_page page = { NULL, 0 };
+    if (!line[i].back.at) continue;
+    edf_write(&page, "  %3d  %s\n%s", i, line[i].label, line[i].back.at);
+    text[n++] = page.at;
   }
   edf__write_nodes(out, text, n);
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    edf_release(line[i].label);
+    edf_release(line[i].line.at);
+    edf_release(line[i].back.at);
+    edf_release(line[i].grad.at);
+  }
+  edf_release(line);
   edf_release(text);
 }
 

@@ -925,7 +925,7 @@ typedef struct edf_slide__statement {    /* a line that is an equation          
   int adds, sign;                        /* 1 for += and -=; -1 for -=, else 1                */
   edf_slide__mask mask[EDF_SLIDE__BOUNDS]; int n_mask;
   edf_node *y;                           /* its node, or NULL until the node exists           */
-  int told;                              /* 1 if its node, or that of its first step, says it */
+  int told;                              /* 1 if its first step shows it                      */
   int from, to;                          /* its recurrence: lines from .. to-1; to is 0: none */
   int entry;                             /* 1 if it only gives entries: h[b,-1,j] = z[b,j]    */
   int offset[EDF_MAX_RANK];              /* by how much reads are offset: -1 at t for h[t-1]  */
@@ -2016,6 +2016,7 @@ typedef struct edf_slide__value {
 } edf_slide__value;
 
 static edf_slide__value edf_slide__value_of(edf_slide__statement *l, edf_slide__expr *x);
+static edf_slide__value edf_slide__tensor_value(edf_slide__statement *l, edf_slide__expr *x);
 
 /* Returns a value of `node` whose positions are the indices in `has`, one index a position. The
    batch comes first. */
@@ -2101,8 +2102,11 @@ static edf_slide__value edf_slide__index_value(const edf_slide__statement *l, in
   while (t && !(t->batched >> (int)d & 1)) d++;
   const edf_op *is = extent ? &edf_slide__extent_op : &edf_slide__index_op;
   t = edf_slide__with_number(&l->slide->site, is, t, d);
-  if (!extent) edf__write(t)->letters_of = -1;   /* Its index is not the first one of in[0]. */
-  return edf_slide__new_value(l, t, extent ? 0 : 1u << i);
+  edf_slide__value v = edf_slide__new_value(l, t, extent ? 0 : 1u << i);
+  if (extent) return v;
+  edf__write(t)->letters = edf_slide__letters_at(l, &v.at);
+  t->written->letters_of = -1;           /* Its index is not the first one of in[0].          */
+  return v;
 }
 
 /* ---- Steps. While a recurrence runs, h[b,t-1,j] is the node of step t-1, which has only the
@@ -2234,6 +2238,9 @@ static int edf_slide__add_factors(edf_slide__making *to, edf_slide__expr *x, dou
   if (x->sort == EDF_SLIDE__A_SUM && !x->in->next && !x->in->over && !x->closed)
     return edf_slide__add_factors(to, x->in, number);
   if (product) *number *= x->number;
+  for (edf_slide__expr *f = x->in; product && f; f = f->next)  /* no node for 0 sigmoid(g)    */
+    if (f->sort == EDF_SLIDE__A_TENSOR && !edf_slide__by_value(&to->l->m.e.ref[f->which])
+        && !edf_slide__tensor_value(to->l, f).node) return 0;
   edf_slide__expr *square = product ? edf_slide__squared(to, x) : NULL;
   for (edf_slide__expr *f = x->in; product && f; f = f->next)
     if (f != to->divisor && f != square)
@@ -2290,6 +2297,7 @@ static void edf_slide__add_term(edf_slide__making *to, const edf_slide__value *v
   if (p && there && to->divisor) there = edf_slide__add_divisor(to, first, &number);
   if (e->n_ref - first > EDF_MAX_FACTOR)
     edf__syntax(&e->scan, at, "a product has at most %d factors", EDF_MAX_FACTOR);
+  if (e->n_ref == first && e->n_term && number == 0) there = 0;      /* x - 0 is x            */
   if (!there) {                          /* the term is zero                                  */
     e->n_ref = first;
     e->n_operand = before;
@@ -2828,12 +2836,18 @@ static void edf_slide__name_as(edf_node *y, const edf_slide__statement *l) {
 }
 /* Builds the node of a line, which is a call, parts joined with ';', or an equation. */
 static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf__ref left) {
+  int before = edf.n_compnodes;
   edf_node *y = l->call          ? edf_slide__called_node(l)
                 : l->right->next ? edf_slide__joined_line(l, left)
                                  : edf_slide__line_node(l, l->right, left, 0);
+  int first = !l->slide->layer && !l->told++;
   edf_slide__name_as(y, l);
-  if (y && !l->slide->layer && !l->told++)
-    y->written->said = l->m.e.ref->name - l->m.e.scan.size;
+  for (int i = before; i < edf.n_compnodes; i++) {
+    edf_node *x = edf.compnodes[i];
+    edf__write(x)->inner = x != y;
+    if (first && (x != y || l->step))
+      x->written->said = l->m.e.ref->name - l->m.e.scan.size;
+  }
   return y;
 }
 

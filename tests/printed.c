@@ -12,7 +12,7 @@ enum { NODES = 200, LETTERS = 24, PROGRAM = 200000 };
 
 /* ---- The tensors as the interpreter has computed them so far */
 
-static struct { edf_node *node; double *value, *grad; } tensor[NODES];
+static struct { edf_node *node; double *value, *grad; int shown; } tensor[NODES];
 static char tensor_name[NODES][40];
 static int n_tensors;
 
@@ -106,7 +106,9 @@ static int bound_of(const char *name, size_t n) {
 
 /* ---- Expressions */
 
+static int positions;                        /* above 0 in the brackets of a tensor */
 static double sum_of(const char **at);
+static double power(const char **at);
 static double product(const char **at, int implicit);
 
 static double number_of(const char **at) {
@@ -129,12 +131,14 @@ static ptrdiff_t place(const edf_node *x, const char **at) {
   }
   if (!x->rank) return 0;
   if (*c++ != '[') wrong(c, "a tensor without its indices");
+  positions++;
   for (int d = 0; d < x->rank; d++) {
     ptrdiff_t i = (ptrdiff_t)floor(sum_of(&c) + 0.5);
     outside |= i < 0 || i >= x->dim[d];
     flat = flat * x->dim[d] + i;
     if (*c++ != (d + 1 < x->rank ? ',' : ']')) wrong(c, "another number of indices");
   }
+  positions--;
   *at = c;
   return outside ? -1 : flat;
 }
@@ -159,7 +163,7 @@ static double over_letters(const char *c, const char **at, const char *body, dou
   size_t length = word(c);
   if (!length) {
     *at = body;
-    double x = product(at, 0);
+    double x = product(at, 1);
     *squares += x * x;
     *n += 1;
     if (x > *most) *most = x;
@@ -205,7 +209,8 @@ static double condition(const char **at) {
   double b = sum_of(&c);
   if (*c != ']') wrong(c, "a condition does not end");
   *at = c + 1;
-  return sign == '>' ? a > b : sign == '=' ? a == b : equal ? a <= b : a < b;
+  if (equal && sign != '=' && a == b) return 1;
+  return sign == '>' ? a > b : sign == '=' ? a == b : a < b;
 }
 
 static double function(const char *name, const char **at) {
@@ -216,6 +221,9 @@ static double function(const char *name, const char **at) {
   }
   if (*(*at)++ != ')') wrong(*at, "no closing bracket");
   if (is(name, "exp(")) return exp(x);
+  if (is(name, "sigmoid(")) return 1 / (1 + exp(-x));
+  if (is(name, "gelu(")) return x / (1 + exp(-sqrt(8 / acos(-1)) * (x + 0.044715 * x * x * x)));
+  if (is(name, "abs(")) return fabs(x);
   if (is(name, "ln(")) return log(x);
   if (is(name, "tanh(")) return tanh(x);
   if (is(name, "sqrt(")) return sqrt(x);
@@ -245,7 +253,7 @@ static double primary(const char **at) {
   int k;
   if (*c == '-') {
     ++*at;
-    return -primary(at);
+    return -power(at);
   }
   if (*c == '(') {
     ++*at;
@@ -266,7 +274,7 @@ static double primary(const char **at) {
   if (is(c, "mask[")) return mask(at);
   if ((k = letter_named(c, n)) >= 0 && **at != '[') return letter_value[k];
   if ((k = tensor_named(c, n)) >= 0) return entry(k, at);
-  return defined(c, n);
+  return n == 1 && *c == 'B' ? tensor[0].node->dim[0] : defined(c, n);   /* the batch size */
 }
 
 static double power(const char **at) {
@@ -296,14 +304,25 @@ static double factors(const char **at) {
   }
 }
 
-/* Finds a capital letter that nothing binds: the product is summed over it. */
+/* Returns what is behind the bracket at c and its end, or c. */
+static const char *skip(const char *c, char opens, char closes) {
+  int depth = 0;
+  do depth += (*c == opens) - (*c == closes); while (c++, depth);
+  return c;
+}
+
+/* Finds a capital letter that nothing binds: the product is summed over it. In brackets other
+   than a tensor's an inner product is. */
 static const char *unbound(const char *c, size_t *n) {
   int depth = 0;
-  for (; c < end && (depth || !strchr("|;", *c)); c += *n ? *n : 1) {
+  for (const char *begin = c; c < end && depth >= 0 && (depth || !strchr("|;)", *c));
+       c += *n ? *n : 1) {
     *n = word(c);
+    if (*c == '(') c = skip(c, '(', ')') - 1;
+    if (*c == '[' && (c == begin || strchr(" (-", c[-1]))) c = skip(c, '[', ']') - 1;
+    else depth += (*c == '[') - (*c == ']');
     if (!depth && c[-1] == ' ' && strchr("+-", *c) && c[1] == ' ') return NULL;
     if (is_operator(c)) return NULL;
-    depth += (*c == '[') - (*c == ']');
     if (!*n || !depth || c[*n] == '[' || letter_named(c, *n) >= 0) continue;
     if (*c >= 'A' && *c <= 'Z' && tensor_named(c, *n) < 0) return c;
     if (*c >= 'A' && *c <= 'Z' && c[*n] != '.') return c;
@@ -323,22 +342,19 @@ static double product(const char **at, int implicit) {
   return total;
 }
 
-static int brackets;                         /* only outermost terms are summed so */
-
 static double sum_of(const char **at) {
   const char *c = blanks(*at);
   int minus = *c == '-' && c[1] != ' ' ? 0 : *c == '-';
   double total = 0;
   *at = c + minus;
-  for (int outermost = !brackets++;;) {
-    double x = product(at, outermost);
+  for (;;) {
+    double x = product(at, !positions);
     total += minus ? -x : x;
     c = blanks(*at);
     if (!((*c == '+' || *c == '-') && c[1] != '=')) break;
     minus = *c == '-';
     *at = blanks(c + 1);
   }
-  brackets--;
   return total;
 }
 
@@ -350,11 +366,10 @@ static void assign(const char *left, const char *right, char sign) {
   left += word(left);
   grad = is(left, ".grad");
   left += grad ? 5 : 0;
-  brackets = 1;
   ptrdiff_t i = place(tensor[k].node, &left);
-  brackets = 0;
   double x = sum_of(&right);
   if (i < 0) return;
+  tensor[k].shown = 1;
   (grad ? tensor[k].grad : tensor[k].value)[i] += sign == '-' ? -x : x;
 }
 
@@ -389,7 +404,7 @@ static void statement(const char *from, const char *to) {
     }
   equals = strchr(left, '=');
   if (!equals || equals > to) wrong(left, "no statement");
-  n_letters = 0;
+  n_letters = positions = 0;
   loop(name, length, n, left, blanks(equals + 1), equals[-1]);
 }
 
@@ -404,6 +419,7 @@ static void begin(void) {
       edf_node *x = list[l][i];
       if (n_tensors == NODES) abort();
       tensor[n_tensors].node = x;
+      tensor[n_tensors].shown = l < 2;
       snprintf(tensor_name[n_tensors], sizeof *tensor_name, "%s", edf_label(x));
       tensor[n_tensors].value = (double *)calloc(x->size + 1, sizeof(double));
       tensor[n_tensors].grad = (double *)calloc(x->size + 1, sizeof(double));
@@ -428,7 +444,6 @@ static void compare(const char *what, const edf_node *x, const edf_real *ours,
     double error = fabs(ours[i] - theirs[i]);
     if (!(error <= worst)) worst = error;
   }
-  if (!strcmp(x->op, "Pad") || !strcmp(x->op, "Product")) return;        /* printed inline */
   CHECK(worst <= 3e-5 * largest + (EDF_REAL_IS_DOUBLE ? 1e-9 : 1e-6),
         "%s: %s of %s, a %s: %g off of %g", program, what, x->name, x->op, worst, largest);
 }
@@ -471,9 +486,13 @@ static void evaluate(const char *what, edf_node *loss) {
     }
     c = next;
   }
-  CHECK(statements >= edf.n_compnodes, "%d statements", statements);
+  CHECK(statements > edf.n_parameters, "%d statements", statements);
   for (int k = 0; k < n_tensors; k++) {
     edf_node *x = tensor[k].node;
+    int inner = !strcmp(x->op, "Pad") || !strcmp(x->op, "Product")
+                || (x->written && x->written->inner);
+    CHECK(tensor[k].shown || inner, "%s: %s is not printed", what, x->name);
+    if (!tensor[k].shown) continue;              /* It is written inside a line. */
     if (x->kind == EDF_COMPNODE) compare("the value", x, x->value, tensor[k].value);
     if (x->grad && x->active) compare("the gradient", x, x->grad, tensor[k].grad);
   }
@@ -502,6 +521,11 @@ static const struct { const char *tensors, *text; } texts[] = {
     "1e-2)\nm[b,t,j] = max_s r[b,t,s,j]" },
   { "v[5] a[5]=3", "o[a[i]] += v[i] | a<3\nz = o[I] o[I]" },
   { "x[b,3] z[b,3]", "y[b,i] = exp(x[b,i]) sin x[b,i] + cos(z[b,i]) x[b,i]^3" },
+  { "x[b,4] u[4] k[b]=4", "h[b,j] = relu(V[j,I] x[b,I]) + sum_i tanh(x[b,i])^2 - "
+    "sigmoid(u[I] x[b,I]) | j<3\nq[b] = mean_i (x[b,i] - u[i])^2 - gelu(u[I] x[b,I]) u[1]\n"
+    "v[j] = (1/(B-1)) sum_b (h[b,j] - x[b,0])^2 / 2\n"
+    "p[b] = max(q[b], u[k[b]] - 1)^2 - (q[b] - x[b,0]) / sqrt(u[I] u[I] + 1)\n"
+    "y[b,j] = p[b] exp(-v[j] (u[3] - p[b])) - abs(h[b,j] - v[j])" },
   { "s[b,4] W[4,2]", "y[b,j] += W[i,j] s[b,i]\ny[b,j] -= W[0,j] s[b,0]\nz[b] = y[b,J] y[b,J]" }
 };
 
@@ -539,8 +563,8 @@ TEST(equal_steps_are_printed_once) {
   declare_plain("x[b,20,3] V[3,3]");
   edf_equations("h[b,t,j] = tanh(V[j,I] h[b,t-1,I] + x[b,t,j])");
   printed_lines();
-  WORDS(captured, "3  h@3[b,j] = tanh(h2[b,j])|nodes 4 to 39: as nodes 2 to 3, 18 more times|"
-        "39  h@39|38  h38|nodes 37 to 2: as nodes 39 to 38, 18 more times|1  h@1|h0.grad[b,j] +=");
+  WORDS(captured, "3  h@3[b,j] = tanh(V[j,I] h@1[b,I] + x[b,1,j])|nodes 5 to 39: as nodes 3 "
+        "to 3, 18 more times|39  h@39|nodes 37 to 3: as nodes 39 to 39, 18 more times|1  h@1");
   CHECK(!strstr(captured, "x[b,2,j]"), "the third step is printed:\n%s", captured);
   edf_clear();
   declare_plain("x[b,3]");
@@ -550,30 +574,21 @@ TEST(equal_steps_are_printed_once) {
   WORDS(captured, "nodes 2 to 11: as nodes 1 to 1, 10 more times");
 }
 
-/* A node shows its line of a slide, but only if it prints otherwise. */
-TEST(lines_are_shown) {
-  declare_plain("x[b,20,3]");
-  edf_equations("y[b,t,j] = x[b,t,j]\n"
-                "z[b,j] = y[b,0,j] / sqrt(y[b,1,j]^2 + 1) # a comment\n"
-                "h[b,t,j] = tanh( y[b,t,j]  + h[b,t-1,j])");
-  printed_lines();
-  WORDS(captured, ": h[b,t,j] = tanh( y[b,t,j] + h[b,t-1,j])\n|, -0.5)|"
-        ": z[b,j] = y[b,0,j] / sqrt(y[b,1,j]^2 + 1)\n|... 18 more");
-  const char *first = strstr(captured, ": h[b,t,j]"), *y = strstr(captured, "y[b,t,j] = x[b,t,j]");
-  CHECK(!strstr(first + 1, ": h[b,t,j]"), "a second step shows it");
-  CHECK(y && !strstr(y + 1, "y[b,t,j] = x"), "y shows it");
-}
-
-/* Batch normalisation: 1 node for m, 2 for v and 5 for y. There is none for a square that is
-   summed, for a number in a sum, or for the root of 1/sqrt. */
-TEST(lines_have_few_nodes) {
-  declare_plain("x[b,3]");
-  edf_equations("m[j] = mean_b x[b,j]\n"
+/* A node inside a line is written there, forward and backward. A recurrence shows its line. */
+TEST(lines_are_as_written) {
+  declare_plain("x[b,3] y[b,20,3]");
+  edf_equations("h[b,t,j] = tanh( y[b,t,j]  + h[b,t-1,j])\n"
+                "m[j] = mean_b x[b,j]\n"
                 "v[j] = mean_b (x[b,j] - m[j])^2\n"
-                "y[b,j] = A[j] (x[b,j] - m[j]) / sqrt(v[j] + 1e-5) + C[j]");
-  CHECK(edf.n_compnodes == 8, "%d nodes", edf.n_compnodes);
+                "z[b,j] = A[j] (x[b,j] - m[j]) / sqrt(v[j] + 1e-5) + C[j]");
   printed_lines();
-  WORDS(captured, "v[j] = mean_B v1[B,j] v1[B,j]|[j] = v[j] + 1e-05|C.grad[j] += y.grad[b,j]");
+  WORDS(captured, ": h[b,t,j] = tanh( y[b,t,j] + h[b,t-1,j])\n"
+        "|v[j] = mean_B (x[B,j] - m[j])^2 |"
+        "z[b,j] = A[j] (x[b,j] - m[j]) / sqrt(v[j] + 1e-05) + C[j] |\nbackward\n|  z\n|"
+        "A.grad[j] += z.grad[b,j] (x[b,j] - m[j]) / sqrt(v[j] + 1e-05)\n|  v\n|"
+        "for b,j: m.grad[j] -= 1/n 2 v.grad[j] (x[b,j] - m[j])\n|  m\n");
+  const char *first = strstr(captured, ": h[b,t,j]");
+  CHECK(!strstr(first + 1, ": h[b,t,j]"), "a second step shows it");
 }
 
 /* Nodes are not equal if they have other numbers, names or tensors. */
