@@ -586,7 +586,10 @@ static edf_node *edf__nth(int i) {
 const char *edf_label(const edf_node *x) {
   int same = 0;
   if (x->kind != EDF_COMPNODE) return x->name;
-  for (int i = 0; i < edf__n_nodes(); i++) same += !strcmp(edf__nth(i)->name, x->name);
+  for (int i = edf__n_nodes(); same < 2 && i-- > 0;) {
+    const char *name = edf__nth(i)->name;
+    same += *name == *x->name && !strcmp(name, x->name);
+  }
   return same > 1 ? edf__text("%.900s@%d", x->name, x->position) : x->name;
 }
 
@@ -5046,6 +5049,17 @@ static int edf__has_other(const char *text, const char *name, int capital) {
   return has;
 }
 
+/* Returns 1 if c has the value of the batch index, b+1. As a capital it would be its size. */
+static int edf__has_batch_value(edf__span c) {
+  edf__word w = { c.at, 0, 0, 0 };
+  size_t n = strlen(edf.batch_name);
+  int has = 0;
+  while (edf__next_word(&w) && w.at < c.at + c.n)
+    has |= w.kind == 'a' && w.n == n && !strncmp(w.at, edf.batch_name, n)
+           && (!w.depth || w.at[n] == ' ' || w.at[-1] == ' ');
+  return has;
+}
+
 /* Writes sum_I for the indices that are capitals in `to` only, unless they are on the left, or
    the term that begins at `term` says so itself. */
 static void edf__write_sum(edf_page *out, edf__span left, const char *term, const char *from,
@@ -5109,6 +5123,7 @@ static int edf__put_in(edf_page *text, const char *name, const char *grad, const
     if (m.n != x.left.n) return 0;
     for (size_t k = 0; k < to.n; k++)
       if (edf__lower(from[k]) != edf__lower(to.at[k])
+          || (from[k] != to.at[k] && edf__has_batch_value(x.right))
           || (forward && strchr("[,", to.at[k]) && edf__has_other(text->at, to.at + k + 1, 0)))
         return 0;
     int is_index = m.at[-1] == ',' || (m.at[-1] == '[' && !strchr(" (", m.at[-2]));
@@ -5154,23 +5169,21 @@ static int edf__is_entrywise(const edf_node *y) {
 }
 /* Writes the line of y as slides write it: sigmoid(x), 1/x, [x > 0], and B for its size. */
 static void edf__write_as_slide(edf_page *out, const edf_node *y) {
-  const char *formula = edf__has_equation(y) || !edf__is_entrywise(y) ? "" : y->about->formula;
-  static const char *const tests[] = { "", "[x@ < 0]", "[x@ = 0]", "[x@ <= 0]", "[x@ > 0]",
-    "1 - [x@ = 0]", "[x@ >= 0]" };
-  const char *x = strstr(formula, "x@"), *text = NULL, *op = *formula ? y->about->name : "";
-  double number = strchr(formula, '#') ? (double)*(const edf_real *)y->state : 0;
-  double p = !strcmp(op, "Pow") ? number : 0;
-  char name[40];
-  size_t n = 0;
-  for (; op[n] && n < sizeof name - 1; n++) name[n] = edf__lower(op[n]);
-  name[n] = 0;
-  if (p == -1 || p == -0.5) text = p == -1 ? "y@ = 1/x@" : "y@ = 1/sqrt(x@)";
-  else if (!strcmp(op, "Test")) text = edf__text("y@ = %s", tests[(int)number % 7]);
-  else if (!strcmp(op, "Extent"))
+  static const struct { const char *op; double number; const char *text; } as[] = {
+    { "Sigmoid", 0, "y@ = sigmoid(x@)" }, { "Gelu", 0, "y@ = gelu(x@)" },
+    { "Abs", 0, "y@ = abs(x@)" }, { "Pow", -1, "y@ = 1/x@" },
+    { "Pow", -0.5, "y@ = 1/sqrt(x@)" }, { "Test", 1, "y@ = [x@ < 0]" },
+    { "Test", 2, "y@ = [x@ = 0]" }, { "Test", 3, "y@ = [x@ <= 0]" },
+    { "Test", 4, "y@ = [x@ > 0]" }, { "Test", 5, "y@ = 1 - [x@ = 0]" },
+    { "Test", 6, "y@ = [x@ >= 0]" } };
+  const char *text = NULL;
+  int is_formula = !edf__has_equation(y) && edf__is_entrywise(y);
+  double number = y->state ? (double)*(const edf_real *)y->state : 0;
+  for (size_t k = 0; is_formula && k < sizeof as / sizeof *as; k++)
+    if (!strcmp(y->op, as[k].op) && (as[k].number == 0 || number == as[k].number))
+      text = as[k].text;
+  if (is_formula && !strcmp(y->op, "Extent"))
     text = edf__text("y = %c%s", edf__upper(*edf.batch_name), edf.batch_name + 1);
-  else if (x && !strcmp(y->about->tensors, "y x") && !strchr(formula, '#')
-           && (!edf__is_letter(formula[5]) || strstr(x + 1, "x@")))
-    text = edf__text("y@ = %s(x@)", name);
   if (!text) { edf__write_forward(out, y); return; }
   edf__formula f = edf__formula_of(y, text);
   edf__write_formula(out, &f, text);

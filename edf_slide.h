@@ -2845,7 +2845,7 @@ static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf__ref left) {
   for (int i = before; i < edf.n_compnodes; i++) {
     edf_node *x = edf.compnodes[i];
     edf__write(x)->inner = x != y;
-    if (first && (x != y || l->step))
+    if (first && (x == y) == (l->step != NULL))
       x->written->said = l->m.e.ref->name - l->m.e.scan.size;
   }
   return y;
@@ -3707,20 +3707,16 @@ struct edf_cell {
 
 #define EDF_SLIDE__INPUT "z[t,b,k,j] = Wx[I,k,j] x[b,t,I] - B[k,j]\n"
 #define EDF_SLIDE__GATES(n) EDF_SLIDE__INPUT \
-  "g[b,t,k,j] = z[t,b,k,j] + Wh[I,k,j] h[b,t-1,I] | k<" n "\n" \
-  "G[b,t,k,j] = sigmoid(g[b,t,k,j])\n"
+  "G[b,t,k,j] = sigmoid(z[t,b,k,j] + Wh[I,k,j] h[b,t-1,I]) | k<" n "\n"
 
 const edf_cell edf_rnn_cell = { "RNN", 1, EDF_SLIDE__INPUT
-  "g[b,t,j] = z[t,b,0,j] + Wh[I,0,j] h[b,t-1,I]\n"
-  "h'[b,t,j] = tanh(g[b,t,j])" };
+  "h'[b,t,j] = tanh(z[t,b,0,j] + Wh[I,0,j] h[b,t-1,I])" };
 const edf_cell edf_gru_cell = { "GRU", 3, EDF_SLIDE__GATES("2")
   "m[b,t,j] = G[b,t,0,j] h[b,t-1,j]\n"
-  "g'[b,t,j] = z[t,b,2,j] + Wh[I,2,j] m[b,t,I]\n"
-  "R[b,t,j] = tanh(g'[b,t,j])\n"
+  "R[b,t,j] = tanh(z[t,b,2,j] + Wh[I,2,j] m[b,t,I])\n"
   "h'[b,t,j] = h[b,t-1,j] - G[b,t,1,j] h[b,t-1,j] + G[b,t,1,j] R[b,t,j]" };
 const edf_cell edf_lstm_cell = { "LSTM", 4, EDF_SLIDE__GATES("3")
-  "g'[b,t,j] = z[t,b,3,j] + Wh[I,3,j] h[b,t-1,I]\n"
-  "R[b,t,j] = tanh(g'[b,t,j])\n"
+  "R[b,t,j] = tanh(z[t,b,3,j] + Wh[I,3,j] h[b,t-1,I])\n"
   "C'[b,t,j] = G[b,t,0,j] C[b,t-1,j] + G[b,t,1,j] R[b,t,j]\n"
   "h'[b,t,j] = G[b,t,2,j] tanh(C'[b,t,j])" };
 

@@ -272,9 +272,11 @@ static double primary(const char **at) {
   if (is(c, "ln ")) return log(primary(at));
   if (is(c, "pi")) return acos(-1);
   if (is(c, "mask[")) return mask(at);
+  if (!positions && n == 1 && *c == 'B' && tensor_named(c, n) < 0)
+    return tensor[0].node->dim[0];           /* the batch size */
   if ((k = letter_named(c, n)) >= 0 && **at != '[') return letter_value[k];
   if ((k = tensor_named(c, n)) >= 0) return entry(k, at);
-  return n == 1 && *c == 'B' ? tensor[0].node->dim[0] : defined(c, n);   /* the batch size */
+  return defined(c, n);
 }
 
 static double power(const char **at) {
