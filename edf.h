@@ -210,6 +210,7 @@ typedef struct edf__written {
   const void *line;                      /* its line of a program, or NULL                    */
   const char *said;                      /* its line, if it is a part or a first step        */
   const void *steps;                     /* the recurrence whose step it is, or NULL          */
+  const char *time;                      /* its step of a recurrence, t=5, or NULL            */
   int row_dims;                          /* number of last dimensions that form a row         */
   int causal;                            /* 1 if row t uses only its first t+1 entries        */
   int letters_of;                        /* number of the input with the same indices, or -1  */
@@ -4092,9 +4093,9 @@ EDF__C_BEGIN
 /* edf_print_program prints each node with its equation or formula, its shape and its source
    line, and then the backward that runs, as loops: for b,i,j: W.grad[i,j] += ... A capital
    index is summed. A line of a slide prints as one node, with the nodes that are built for its
-   parts. The first step of a recurrence shows its line of the slide at the end, and more than 8
-   equal steps are printed once. edf_print_node prints one node as it runs, without others, and
-   edf_print one screen about it, with numbers. */
+   parts. In a recurrence a node shows its step, [t=5], and the first step also its line of the
+   slide. More than 8 equal steps are printed once. edf_print_node prints one node as it runs,
+   without others, and edf_print one screen about it, with numbers. */
 void edf_print_program(FILE *out);
 void edf_print_node(FILE *out, edf_node *node);
 void edf_print(edf_node *node);
@@ -4864,13 +4865,14 @@ static void edf__write_data(edf_page *to, const edf_node *y) {
   edf_write(to, "]}");
 }
 
-/* Writes op, shape and source line. The first step of a recurrence, and a part of a line that
-   is written by itself, show their line of the slide, without extra blanks. */
+/* Writes op, shape, source line, and the step of a recurrence. The first step, and a part of a
+   line that is written by itself, show their line of the slide, without extra blanks. */
 static void edf__write_about(edf_page *out, const edf_node *x) {
   edf_write(out, "   %s ", x->op);
   edf_write_node(out, x, EDF_SHAPE);
   edf_write(out, "   %s:%d", x->file, x->line);
   const char *c = x->written ? x->written->said : NULL;
+  if (x->written && x->written->time) edf_write(out, " [%s]", x->written->time);
   if (c) edf_write(out, ": ");
   for (; c && *c && *c != '\n'; c++)
     if (*c != ' ' || !strchr(" \n", c[1])) edf_write(out, "%c", *c);
