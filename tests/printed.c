@@ -513,11 +513,11 @@ static const struct { const char *tensors, *text; } texts[] = {
   { "x[b,2,3,4]", "q[b,t,s,j] = logsoftmax_s x[b,t,s,j]\nr[b,t,s,j] = normalize_j(q[b,t,s,j], "
     "1e-2)\nm[b,t,j] = max_s r[b,t,s,j]" },
   { "v[5] a[5]=3", "o[a[i]] += v[i] | a<3\nz = o[I] o[I]" },
-  { "x[b,4] u[4] k[b]=4", "h[b,j] = relu(V[j,I] x[b,I]) + sum_i tanh(x[b,i])^2 - "
-    "sigmoid(u[I] x[b,I]) | j<3\nq[b] = mean_i (x[b,i] - u[i])^2 - gelu(u[I] x[b,I]) u[1]\n"
-    "v[j] = (1/(B-1)) sum_b (h[b,j] - x[b,0])^2 / 2\n"
+  { "x[b,4] u[4] k[b]=4", "h[b,j] = relu(V[j,I] x[b,I]) + sum_i (tanh(x[b,i])^2 - u[i]^2 - 1) "
+    "- sigmoid(u[I] x[b,I]) | j<3\nq[b] = mean_i (x[b,i] - u[i])^2 - gelu(u[I] x[b,I]) u[1]\n"
+    "v[j] = (1/(B-1)) sum_b (h[b,j] - x[b,0])^2 / 2 + u[0] variance_b h[b,j]\n"
     "p[b] = max(q[b], u[k[b]] - 1)^2 - (q[b] - x[b,0]) / sqrt(u[I] u[I] + 1)\n"
-    "y[b,j] = p[b] exp(-v[j]^3 (u[3] - p[b])) - abs(h[b,j] - v[j])" },
+    "y[b,j] = p[b] exp(-tanh(v[j]) (u[3] - tanh(p[b]))) - abs(h[b,j] - v[j])" },
   { "s[b,4] W[4,2]", "y[b,j] += W[i,j] s[b,i]\ny[b,j] -= W[0,j] s[b,0]\nz[b] = y[b,J] y[b,J]" }
 };
 
