@@ -210,7 +210,7 @@ typedef struct edf__written {
   const void *line;                      /* its line of a program, or NULL                    */
   const char *said;                      /* its line, if it is a part or a first step        */
   const void *steps;                     /* the recurrence whose step it is, or NULL          */
-  const char *time;                      /* its step of a recurrence, t=5, or NULL            */
+  const char *time;                      /* its step of a recurrence, t=5; "" or NULL: none   */
   int row_dims;                          /* number of last dimensions that form a row         */
   int causal;                            /* 1 if row t uses only its first t+1 entries        */
   int letters_of;                        /* number of the input with the same indices, or -1  */
@@ -4567,12 +4567,10 @@ static void edf__write_equation(edf_page *out, const edf_node *y, int exact) {
   edf_write(out, m->kind == 'p' ? " += " : " = ");
   if (exact && call) edf_write(out, "%s", call);
   for (const edf__term *t = e->term; t < e->term + e->n_term; t++) {
-    int zero = !exact && t->number == 0; /* 0 x is written as 0, or not at all                */
-    if (zero && e->n_term > 1) continue;
+    if (!exact && t->number == 0) continue;          /* no 0 x                                */
     if (written++) edf_write(out, t->number < 0 ? " - " : " + ");
     else if (t->number < 0) edf_write(out, "-");
-    if (zero) edf_write(out, "0");
-    else edf__write_term(out, y, t, 0, exact);
+    edf__write_term(out, y, t, 0, exact);
   }
   if (!written) edf_write(out, "0");
   if (exact && call) edf_write(out, ")");
@@ -4872,7 +4870,8 @@ static void edf__write_about(edf_page *out, const edf_node *x) {
   edf_write_node(out, x, EDF_SHAPE);
   edf_write(out, "   %s:%d", x->file, x->line);
   const char *c = x->written ? x->written->said : NULL;
-  if (x->written && x->written->time) edf_write(out, " [%s]", x->written->time);
+  if (x->written && x->written->time && *x->written->time)
+    edf_write(out, " [%s]", x->written->time);
   if (c) edf_write(out, ": ");
   for (; c && *c && *c != '\n'; c++)
     if (*c != ' ' || !strchr(" \n", c[1])) edf_write(out, "%c", *c);
@@ -4968,6 +4967,7 @@ static edf__span edf__between(const char *from, const char *to) {
   return c;
 }
 
+/* Reads a printed statement, up to the end of its line. */
 static edf__said edf__read_said(const char *c) {
   edf__said s;
   const char *end = c + strcspn(c, "\n"), *mark, *equals;
@@ -5169,8 +5169,9 @@ static int edf__is_entrywise(const edf_node *y) {
   if (edf__has_equation(y)) return strchr("ms", edf__einsum_of(y)->kind) != NULL;
   return edf__has_formula(y) && *y->about->tensors && !strpbrk(y->about->formula, "~?&%");
 }
-/* Writes the line of y as slides write it: sigmoid(x), 1/x, [x > 0], and B for its size. */
-static void edf__write_as_slide(edf_page *out, const edf_node *y) {
+/* Writes the line of y as slides write it: sigmoid(x), 1/x, [x > 0], and B for its size.
+   Returns 0 if this is the line of edf__write_forward. */
+static int edf__write_as_slide(edf_page *out, const edf_node *y) {
   static const struct { const char *op; double number; const char *text; } as[] = {
     { "Sigmoid", 0, "y@ = sigmoid(x@)" }, { "Gelu", 0, "y@ = gelu(x@)" },
     { "Abs", 0, "y@ = abs(x@)" }, { "Pow", -1, "y@ = 1/x@" },
@@ -5186,9 +5187,10 @@ static void edf__write_as_slide(edf_page *out, const edf_node *y) {
       text = as[k].text;
   if (is_formula && !strcmp(y->op, "Extent"))
     text = edf__text("y = %c%s", edf__upper(*edf.batch_name), edf.batch_name + 1);
-  if (!text) { edf__write_forward(out, y); return; }
+  if (!text) { edf__write_forward(out, y); return 0; }
   edf__formula f = edf__formula_of(y, text);
   edf__write_formula(out, &f, text);
+  return 1;
 }
 
 /* Returns 1 if the line of an operand sums an index that the equation of y has, too. */
@@ -5328,7 +5330,7 @@ static edf__line *edf__write_lines(void) {
     if (edf__is_helper(y)) continue;
     line[i].label = (char *)edf_keep(NULL, strlen(label) + 1);
     strcpy(line[i].label, label);
-    edf__write_as_slide(&line[i].line, y);
+    int other = edf__write_as_slide(&line[i].line, y);
     for (int k = 0; edf__is_entrywise(y) && (x = edf__operand_of(y, k)) != NULL; k++) {
       edf__line *l = x->kind == EDF_COMPNODE ? &line[x->position] : NULL;
       if (!l || !x->written || !x->written->inner || l->readers != 1 || l->inside
@@ -5337,7 +5339,7 @@ static edf__line *edf__write_lines(void) {
       edf__put_inside(&line[i].line, l);
       merged |= l->inside;
     }
-    if (merged || (y->written && y->written->inner)) continue;
+    if (!other || merged || (y->written && y->written->inner)) continue;
     line[i].line.n = 0;
     edf__write_forward(&line[i].line, y);
   }

@@ -925,7 +925,7 @@ typedef struct edf_slide__statement {    /* a line that is an equation          
   int adds, sign;                        /* 1 for += and -=; -1 for -=, else 1                */
   edf_slide__mask mask[EDF_SLIDE__BOUNDS]; int n_mask;
   edf_node *y;                           /* its node, or NULL until the node exists           */
-  int told, n_early;                     /* 1 if a step has shown it; number of nodes then    */
+  int told;                              /* 1 if its first step shows it                      */
   int from, to;                          /* its recurrence: lines from .. to-1; to is 0: none */
   int entry;                             /* 1 if it only gives entries: h[b,-1,j] = z[b,j]    */
   int offset[EDF_MAX_RANK];              /* by how much reads are offset: -1 at t for h[t-1]  */
@@ -2740,7 +2740,7 @@ static edf_slide__value edf_slide__early_value(edf_slide__statement *l, edf_slid
     l->fixed = 0;
     x->early = (edf_slide__value *)edf_slide__alloc(sizeof *x->early);
     *x->early = edf_slide__value_of(l, x);
-    l->n_early = edf.n_compnodes;        /* the nodes of no step                              */
+    for (int i = before; i < edf.n_compnodes; i++) edf__write(edf.compnodes[i])->time = "";
     edf_node *y = x->early->node;
     sum &= edf.n_compnodes > before && y == edf.compnodes[edf.n_compnodes - 1];
     if (sum && edf_slide__has_equation(y)) edf_slide__called(y, l->m.e.ref->name, "_in");
@@ -2851,7 +2851,7 @@ static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf__ref left) {
   for (int i = before; i < edf.n_compnodes; i++) {
     edf_node *x = edf.compnodes[i];
     edf__write(x)->inner = x != y;
-    if (i >= l->n_early) x->written->time = time;
+    if (!x->written->time) x->written->time = time;
     if (first && (x == y) == (l->step != NULL))
       x->written->said = l->m.e.ref->name - l->m.e.scan.size;
   }
