@@ -102,7 +102,7 @@ with sync_playwright() as p:
     c = subprocess.run(['cc', '-std=c99', '-Wall', '-Wextra', '-I.', source, '-o', source[:-2], '-lm'],
                        capture_output=True, text=True)
     printed = subprocess.run([source[:-2]], capture_output=True, text=True).stdout if not c.stderr else ''
-    check('c-program-runs', 'W.grad[j,i] += h0.grad[b,j] x[b,i]' in printed, c.stderr or printed)
+    check('c-program-runs', 'W.grad[j,i] += h.grad[b,j] (1-h[b,j]^2) x[b,i]' in printed, c.stderr or printed)
     w.page.click('#close-c')
 
     # The address has the whole state.
