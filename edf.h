@@ -4742,9 +4742,10 @@ static void edf__write_formula(edf_page *out, edf__formula *f, const char *text)
     } else if (!mark) edf_write(out, "%.*s", (int)w.n, w.at);
     else if (w.kind == '#') {
       int second = w.at[1] == '#';
-      double number = (double)((const edf_real *)f->y->state)[second];
-      edf_write(out, number < 0 && w.at[1 + second] == ' ' ? "(%g)" : "%g", number);
-      w.n += (size_t)second;
+      int less = !strncmp(w.at + 1, " - 1", 4);
+      double number = (double)((const edf_real *)f->y->state)[second] - less;
+      edf_write(out, number < 0 && w.at[1 + second] == ' ' && !less ? "(%g)" : "%g", number);
+      w.n += (size_t)(second + 4 * less);
     }
     else if (w.kind != '%') edf__write_mark(out, f, w.kind, x);
     else if (f->y->in[0]->size) edf_write(out, "%zu", f->y->in[0]->size);
@@ -5094,7 +5095,7 @@ static void edf__write_in_place(edf_page *out, edf__span c, edf__span m, edf__sp
   if (sign > c.at && sign[-1] == ' ') sign--;
   int minus = sign > c.at && sign[-1] == '-', plus = sign > c.at && sign[-1] == '+';
   char before = sign - minus > c.at ? sign[-1 - minus] : 0;
-  int begins = minus || plus || !before || strchr("([,;=", before) != NULL;
+  int begins = minus || plus || !before || strchr("([,;=<>", before) != NULL;
   int ends = !after || strchr(")],;", after) || (after == ' ' && strchr("+-<>=", end[1]));
   int in_sum = begins && ends, negative = *x.at == '-', power = after == '^';
   int brackets = in_sum ? ((minus || summed) && sum) || (negative && (minus || plus))
@@ -5338,6 +5339,7 @@ static edf__line *edf__write_lines(void) {
         continue;
       edf__put_inside(&line[i].line, l);
       merged |= l->inside;
+      if (edf__is_one(x) && !strstr(line[i].line.at, l->label)) l->inside = 1;
     }
     if (!other || merged || (y->written && y->written->inner)) continue;
     line[i].line.n = 0;
