@@ -31,7 +31,7 @@ help:
 	@echo 'make playground type a slide in the browser: build/playground.html; needs clang, wasi-libc'
 	@echo 'make handout    run the programs on a page and compare the output; FILE=page.md'
 	@echo 'make grade      grade a problem set; PS=1 FILE=ps1.c ID=you'
-	@echo 'make lines      the lines of each chapter'
+	@echo 'make lines      the length of each chapter'
 	@echo 'make clean      remove build/'
 	@echo 'Settings: CC=, CFLAGS=, BLAS=openblas (or blis, cblas), CUDA=1 (GPU; CUDA_ARCH=90)'
 

@@ -1,9 +1,9 @@
 /* edf.h - v3.0 - the Educational Framework: backpropagation in one C header
    C99 and C++11. Needs the C library alone. MIT licence (at the end of the file).
 
-   A program declares Inputs and Parameters and computes CompNodes from them. Three loops run:
-   Forward computes values, Backward computes gradients, SGD moves the Parameters. A line of a
-   slide is a node:
+   A program declares Inputs and Parameters and computes CompNodes from them. Three passes run:
+   Forward computes values, Backward computes gradients, SGD moves the Parameters. An equation
+   of a slide becomes a node:
 
        Einsum("s[b,j] = W[I,j] x[b,I] - B[j]", W, x, B)
 
@@ -22,13 +22,13 @@
    It will not have operator overloading, a class hierarchy of layers, configuration files,
    plugins, several number types in one graph, or a thread pool.
 
-   Reading guide. Search for >>name. `make lines` prints the lines of each chapter.
+   Reading guide. Search for >>name. `make lines` prints the length of each chapter.
      Part One is the whole framework. Its first half needs no notation:
                  >>config >>notation >>api >>errors >>memory >>core >>backward >>init >>nodes
      The second half turns one equation into one node:
                  >>contraction >>parser >>sizes >>einsum >>products >>short
      Part Two    makes it fast and adds nodes:  >>rewriting >>device >>nest >>more >>optim
-     Part Three  shows and checks a program:    >>debug >>tools >>print >>check >>step
+     Part Three  shows and checks a program:    >>debug >>tools >>print >>check >>step >>names
    Three companions include this file: edf_slide.h (whole slides as programs, layers),
    edf_data.h (data, saved models) and edf_lab.h (doctor, curves, trace). */
 
@@ -70,7 +70,7 @@
    EDF_REAL            float          float or double, the same in every file of a program
    EDF_CBLAS           -              uses the CBLAS of <cblas.h> for matrix products
    EDF_NO_SHORT_NAMES  -              defines only names that begin with edf or EDF_
-   EDF_DEBUG           -              computed values are NaN until they are written
+   EDF_DEBUG           -              values start as NaN, and each pass reports the first NaN
    EDF_NO_DEBUG        -              removes printing, checking and stepping
    EDF_PANIC(message)  print, abort   handles an error; it may longjmp, it must not return
    EDF_MALLOC(n) EDF_FREE(p)          replace the C library's; define both or neither
@@ -123,8 +123,8 @@
 
 /* ---- >>notation  The index notation ---------------------------------------------------------
 
-   edf_einsum("y[b,j] = W[I,j] x[b,I] - B[j]", W, x, B) makes one node from one line of a slide,
-   a signed sum of products. For all b and j, y[b,j] is the sum over I of W[I,j] x[b,I], minus
+   edf_einsum("y[b,j] = W[I,j] x[b,I] - B[j]", W, x, B) makes one node from one equation, a
+   signed sum of products. For all b and j, y[b,j] is the sum over I of W[I,j] x[b,I], minus
    B[j]. The names on the right are bound to the operands in order of first appearance.
 
      equation = tensor "=" ["-"] term { ("+"|"-") term } [ "|" bound { "," bound } ]
@@ -148,11 +148,11 @@
    The gradient is the swap rule: exchange a factor with the output and add .grad.
      y[b,j] += W[i,j] x[b,i]   gives   W.grad[i,j] += y.grad[b,j] x[b,i]
                                        x.grad[b,i] += W[i,j] y.grad[b,j]
-   One kernel runs all three loops. A factor that is read outside its tensor first becomes a
-   padded copy, and a product of more than two factors becomes products of two. Each is a
-   node. */
+   One kernel runs the forward loop and the backward loops. A factor that is read outside its
+   tensor first becomes a padded copy, and a product of more than two factors becomes products
+   of two. Each copy and each product is another node. */
 
-/* ---- >>api  Nodes, lists and the three loops -----------------------------------------------
+/* ---- >>api  Nodes, lists and the three passes ----------------------------------------------
 
    Names as on the slides have short forms, see >>short: Forward() is edf_forward().         */
 
@@ -4090,12 +4090,12 @@ EDF__C_END
 #ifndef EDF__DEBUG_H
 #define EDF__DEBUG_H
 EDF__C_BEGIN
-/* edf_print_program prints each node with its equation or formula, its shape and its source
-   line, and then the backward that runs, as loops: for b,i,j: W.grad[i,j] += ... A capital
-   index is summed. A line of a slide prints as one node, with the nodes that are built for its
-   parts. In a recurrence a node shows its step, [t=5], and the first step also its line of the
-   slide. More than 8 equal steps are printed once. edf_print_node prints one node as it runs,
-   without others, and edf_print one screen about it, with numbers. */
+/* edf_print_program prints the nodes with their equations or formulas, shapes and source lines,
+   and then the backward that runs, as loops: for b,i,j: W.grad[i,j] += ... A capital index is
+   summed. A node that was built for a part of a slide's line is printed inside this line if one
+   node reads it and works entry by entry. In a recurrence a node shows its step, [t=5], and the
+   first step also its line of the slide. More than 8 equal steps are printed once.
+   edf_print_node prints one node as it runs, edf_print a screen about it, with numbers. */
 void edf_print_program(FILE *out);
 void edf_print_node(FILE *out, edf_node *node);
 void edf_print(edf_node *node);
@@ -4112,9 +4112,10 @@ edf_node *edf_formula(edf_node *node, const char *forward, const char *backward)
    gives the same again. Its derivative: d/dx sum_i r[i] y[i] under random numbers r. If all are
    right, `node` is checked through the graph, for every Parameter and wanted Input. For a wrong
    gradient the report names the worst entry and the likely mistake.
-   Returns the worst |a - n| / (|a| + |n| + floor), where floor is 1/1000 of the largest entry
-   of the tensor. In double, below 1e-6 is right: cc -DEDF_REAL=double. In float, errors below
-   2e-2 do not show. At most 1000 entries of a tensor are tried. Entries at a kink are skipped.
+   Returns the worst |a - n| / (|a| + |n| + floor), or 1 if a node breaks its contract: a is
+   the gradient by backward, n the numeric one, floor 1/1000 (float: 1/20) of the tensor's
+   largest, plus rounding. In double, below 1e-6 is right: cc -DEDF_REAL=double. In float,
+   errors below 2e-2 do not show. At most 1000 entries of a tensor are tried. Kinks are skipped.
    edf_gradcheck changes only gradients. Errors: as edf_forward_to and edf_backward. */
 double edf_gradcheck(edf_node *node);
 
@@ -4123,13 +4124,12 @@ double edf_gradcheck(edf_node *node);
 edf_node *edf_expect_mismatch(edf_node *node);
 
 /* edf_step_forward and edf_step_backward run one node and return it, or NULL at the end. The
-   first call begins a Forward, or a Backward of edf.loss, else of the last node. If nothing can
-   run, a step prints why and returns NULL. edf_where prints which node is next, and how many of
-   the contributions to its gradients have arrived. edf_ran(node) is called when a node has run:
-   a debugger that breaks there may step on.
-   edf_find_nan prints and returns the node that made the first NaN or infinity, in Forward,
-   else in Backward, which it runs again. NULL: there is none. With EDF_DEBUG each pass ends
-   with it. */
+   first call begins a Forward, or a Backward of edf.loss (if that is NULL, of the last node).
+   If nothing can run, a step prints why and returns NULL. edf_where prints which node is next,
+   and how many of the contributions to its gradients have arrived. edf_ran(node) is called when
+   a node has run: set a breakpoint there.
+   edf_find_nan prints and returns the node that made the first NaN or infinity, or NULL. If
+   Forward made none, it runs Backward again. With EDF_DEBUG each pass ends with this search. */
 edf_node *edf_step_forward(void);
 edf_node *edf_step_backward(void);
 void edf_where(void);
@@ -4370,11 +4370,11 @@ static void edf__any_letter(edf__letters *l, const edf_node *x) {
   while (!edf__add_letter(l, any)) ++*any;         /* i, j, k ... */
 }
 
-/* Returns the node whose indices x has, or NULL if nothing names them. */
 static int edf__names_indices(const edf_node *x) {
   return (x->written && x->written->letters) ||
          (edf__is_equation(x) && !edf__einsum_of(x)->generic);
 }
+/* Returns the node whose indices x has, or NULL if nothing names them. */
 static const edf_node *edf__letter_source(const edf_node *x) {
   while (!edf__names_indices(x) && x->n_in && !(x->written && x->written->letters_of < 0)) {
     int second = x->n_in == 2 && x->in[1]->rank > x->in[0]->rank;
@@ -4407,8 +4407,8 @@ EDF__C_END
 EDF__C_BEGIN
 typedef void edf__printer(edf_page *out, const edf_node *x);
 
-/* ---- The words of a formula or a printed line. The kind of a word is a for a name, 0 for a
-   number, _ for a sum or the like with its indices (sum_B,J), g for .grad, else its first
+/* ---- The words of a formula or a printed line. kind is 'a' for a name, '0' for a number, '_'
+   for a sum or the like with its indices (sum_B,J), 'g' for .grad, and otherwise the first
    character. depth counts open square brackets. */
 typedef struct { const char *at; size_t n; char kind; int depth; } edf__word;
 
@@ -4434,7 +4434,7 @@ static int edf__next_word(edf__word *w) {
   }
   if (edf__is_digit(*c)) {
     w->kind = '0';
-    edf__decimal(&end);                  /* moves it behind                                   */
+    edf__decimal(&end);                  /* moves end past it                                 */
   }
   while (w->kind == '_' && *end == ',' && edf__name_length(end + 1))
     end += 1 + edf__name_length(end + 1);
@@ -4508,7 +4508,7 @@ static void edf__write_ref(edf_page *out, const edf_node *y, const edf__ref *r,
   if (r->rank) edf_write(out, "]");
 }
 
-/* Writes how the indices of a term are reduced if it is no sum: mean_I, max_I, 1/(n-1). */
+/* Writes how the indices of a term are reduced if it is not a sum: mean_I, max_I, 1/(n-1). */
 static void edf__write_reduction(edf_page *out, const edf_node *y, const edf__term *t,
                                  int backward) {
   const edf__einsum *m = edf__einsum_of(y);
@@ -4531,7 +4531,7 @@ static void edf__write_reduction(edf_page *out, const edf_node *y, const edf__te
   edf_write(out, " ");
 }
 
-/* Returns 1 if y is the number 1, which stands in an equation that has no other tensor. */
+/* Returns 1 if y is the number 1, the factor of a term that has no other tensor. */
 static int edf__is_one(const edf_node *y) {
   return !strcmp(y->op, "Number") && *(const edf_real *)y->state == 1;
 }
@@ -4622,11 +4622,11 @@ static void edf__write_loops(edf_page *out, const edf_node *y, const edf__term *
 
 /* ---- Formulas of the other nodes, with names and indices of the node. In a formula the name
    of a tensor is followed by
-     @  its indices                        P[b,t,k]     without those of the row that it lacks
-     '  the same, if it has the last ones  b[k]
+     @  its indices                        P[b,t,k]     a shorter tensor shows only its own
+     '  its indices, if they are the last  b[k]
      ~  the same, those of the row summed  P[b,t,K]
      ?  the same, all but the last summed  P[B,T,k]
-     $  where an operand lies in it        y[b,t+2,k]
+     $  the part of y that x fills         y[b,t+2,k]
    and alone
      ~ ?  stand for the summed ones        sum_K      !  the row's ones        k
      &    for those before the row         b,t,       #  the state's number, ## its second
@@ -4780,7 +4780,7 @@ static void edf__write_forward(edf_page *out, const edf_node *y) {
   edf_write(out, "<=%s", t);
 }
 
-/* Writes for b,k: s.grad[b,k] += ... The loops are known after the statement was written. */
+/* Writes for b,k: s.grad[b,k] += ... The loops are known only after it is written. */
 static void edf__write_said_backward(edf_page *out, const edf_node *y) {
   edf__formula f = edf__formula_of(y, y->about->gradient);
   edf_page line = { NULL, 0 };
@@ -4918,8 +4918,8 @@ static int edf__repeats(char **text, int n, int i, int shown, int *step) {
   return 0;
 }
 /* Writes the texts of n nodes. If nodes repeat the `step` nodes before them at least
-   EDF__MORE_STEPS times, one line stands for them. In a forward it begins with a whole step:
-   step 0 is often shorter, but its last nodes are those of any step. */
+   EDF__MORE_STEPS times, one line stands for them. Forward prints one whole step first, because
+   step 0 is often shorter and ends like any other step. */
 static void edf__write_nodes(edf_page *out, char **text, int n) {
   for (int i = 0, shown = 0; i < n; i++, shown++) {
     int step, more = edf__repeats(text, n, i, shown, &step);
@@ -4941,7 +4941,8 @@ static void edf__write_nodes(edf_page *out, char **text, int n) {
    its author wrote it, and its backward is written as statements of the line's node:
      z[b,j] = W[j,I] x[b,I]                 h[b,j] = tanh(W[j,I] x[b,I])
      h[b,j] = tanh(z[b,j])                  W.grad[j,i] += h.grad[b,j] (1-h[b,j]^2) x[b,i]
-   Texts are put into texts for this. All nodes of a line have the same names of indices. */
+   For this the text of one node is put into that of another. All nodes of a line use the same
+   names of indices. */
 typedef struct {
   char *label;
   edf_page line, back;                   /* its forward, and its backward with inner nodes    */
@@ -4950,7 +4951,7 @@ typedef struct {
   int inside;                            /* 1 if it is written in the line of its reader      */
 } edf__line;
 
-/* A statement: for loops: left += right | bounds. minus is 1 for -=. */
+/* A printed statement, for LOOPS: LEFT += RIGHT | BOUNDS. minus is 1 for -=. */
 typedef struct { const char *at; size_t n; } edf__span;
 typedef struct { edf__span loops, left, right, bounds; int minus; } edf__said;
 
@@ -4988,8 +4989,8 @@ static edf__said edf__read_said(const char *c) {
   return s;
 }
 
-/* Returns where c has the tensor of this name, or with ".grad" its gradient, with its indices.
-   Returns an empty span if it does not. */
+/* Returns the tensor `name` in c with its indices, or its gradient if `grad` is ".grad". The
+   span is empty if c does not have it. */
 static edf__span edf__find_tensor(edf__span c, const char *name, const char *grad) {
   size_t length = strlen(name), more = strlen(grad);
   edf__span none = { NULL, 0 };
@@ -5006,7 +5007,7 @@ static edf__span edf__find_tensor(edf__span c, const char *name, const char *gra
   return none;
 }
 
-/* Returns how tight an expression is: 2 for a tensor or call, 1 for a product, 0 for a sum. */
+/* Returns how tightly an expression binds: 2: a tensor or call, 1: a product, 0: a sum. */
 static int edf__tightness(edf__span c) {
   edf__word w = { c.at, 0, 0, 0 };
   edf__next_word(&w);
@@ -5025,7 +5026,7 @@ static int edf__sums_index(edf__span c) {
   return sums;
 }
 
-/* Writes text c with each index of `from` replaced by that of `to`: b by B. */
+/* Writes text c. Each index in `from` becomes the one at its place in `to`: b becomes B. */
 static void edf__write_with(edf_page *out, edf__span c, const char *from, edf__span to) {
   edf__word w = { c.at, 0, 0, 0 };
   while (edf__next_word(&w) && w.at < c.at + c.n) {
@@ -5052,7 +5053,7 @@ static int edf__has_other(const char *text, const char *name, int capital) {
   return has;
 }
 
-/* Returns 1 if c has the value of the batch index, b+1. As a capital it would be its size. */
+/* Returns 1 if c has the value of the batch index, b+1. A capital B would be its size. */
 static int edf__has_batch_value(edf__span c) {
   edf__word w = { c.at, 0, 0, 0 };
   size_t n = strlen(edf.batch_name);
@@ -5063,8 +5064,8 @@ static int edf__has_batch_value(edf__span c) {
   return has;
 }
 
-/* Writes sum_I for the indices that are capitals in `to` only, unless they are on the left, or
-   the term that begins at `term` says so itself. */
+/* Writes sum_I for each index that is a capital in `to` only. Skips indices on the left, and
+   those that a sum_ at `term` has already. */
 static void edf__write_sum(edf_page *out, edf__span left, const char *term, const char *from,
                            edf__span to) {
   edf__word w = { term, 0, 0, 0 };
@@ -5158,7 +5159,7 @@ static int edf__put_in(edf_page *text, const char *name, const char *grad, const
   return n;
 }
 
-/* ---- Which nodes are written inside a line. Returns number k of the tensors that y reads. */
+/* ---- Which nodes are written inside a line. Returns tensor k that y reads, or NULL. */
 static const edf_node *edf__operand_of(const edf_node *y, int k) {
   if (!edf__has_equation(y)) return k < y->n_in ? y->in[k] : NULL;
   const edf__equation *e = edf__shown(y);
@@ -5495,7 +5496,7 @@ static const edf_real edf__marks[2] = { (edf_real)12345.625, (edf_real)-54321.5 
 typedef struct {
   size_t i;                              /* an entry of x                                     */
   double yours;                          /* its gradient by backward                          */
-  double right;                          /* by central differences                            */
+  double numeric;                        /* by central differences                            */
 } edf__entry_tried;
 
 typedef struct {
@@ -5634,18 +5635,19 @@ static double edf__relative_error(const edf__check *c, double yours, double righ
   return error == error ? error : HUGE_VAL;
 }
 static int edf__is_wrong(const edf__check *c, const edf__entry_tried *e) {
-  return edf__relative_error(c, e->yours, e->right) > edf__tolerance;
+  return edf__relative_error(c, e->yours, e->numeric) > edf__tolerance;
 }
 
 /* Returns 1 if x[i] is at a kink, where yours may be any slope between left and right. If the
    function is smooth, the two slopes agree 16 times better with a step that is 16 times
-   smaller. Then the smaller steps count. Two slopes give the limit: that of x^3 at 0 is 0. */
+   smaller; 8 times is enough. e->numeric becomes the slope or limit that is nearest to yours.
+   Two slopes give the limit for step 0: that of x^3 at 0 is 0. */
 static int edf__is_at_kink(edf__check *c, edf__entry_tried *e) {
   double before = edf__slope(c, e->i, edf__h);
-  e->right = before;
+  e->numeric = before;
   double bend = fabs(c->right - c->left), slack = edf__small * bend + c->rounding;
   double least = fmin(c->left, c->right), greatest = fmax(c->left, c->right);
-  double tiny = 1e-3 * (fabs(e->right) + c->floor);
+  double tiny = 1e-3 * (fabs(e->numeric) + c->floor);
   int smooth = 1;
   for (int divisor = 16; divisor <= 256; divisor *= 16) {
     double slope = edf__slope(c, e->i, edf__h / divisor);
@@ -5656,7 +5658,7 @@ static int edf__is_at_kink(edf__check *c, edf__entry_tried *e) {
     greatest = fmax(greatest, fmax(c->left, c->right));
     for (int k = 0; k < 2; k++)
       if (edf__relative_error(c, e->yours, limit[k]) <
-          edf__relative_error(c, e->yours, e->right)) e->right = limit[k];
+          edf__relative_error(c, e->yours, e->numeric)) e->numeric = limit[k];
   }
   return edf__is_wrong(c, e) && !smooth && e->yours >= least - slack &&
          e->yours <= greatest + slack;
@@ -5680,8 +5682,8 @@ static double edf__compare(edf__check *c, edf_node *x) {
     if (fabs((double)c->centre[i]) < HUGE_VAL)
       norm += pow((double)c->r[i] * (double)c->centre[i], 2.0);
   for (edf__entry_tried *e = c->entry; e < c->entry + c->n; e++) {
-    e->right = edf__slope(c, e->i, edf__h);
-    most = fmax(most, fmax(fabs(e->yours), fabs(e->right)));
+    e->numeric = edf__slope(c, e->i, edf__h);
+    most = fmax(most, fmax(fabs(e->yours), fabs(e->numeric)));
   }
   c->rounding = edf__noise * sqrt(norm) + 1e-30;
   c->floor = edf__small * (most < HUGE_VAL ? most : 0) + c->rounding;
@@ -5690,7 +5692,7 @@ static double edf__compare(edf__check *c, edf_node *x) {
   for (size_t k = 0; k < c->n; k++) {
     edf__entry_tried e = c->entry[k];
     if (edf__is_wrong(c, &e) && edf__is_at_kink(c, &e)) { c->n_kink++; continue; }
-    double error = edf__relative_error(c, e.yours, e.right);
+    double error = edf__relative_error(c, e.yours, e.numeric);
     c->n_wrong += error > edf__tolerance;
     if (error > c->error) { c->error = error; c->worst = kept; }
     c->entry[kept++] = e;
@@ -5717,16 +5719,16 @@ static const char *const edf__mistakes[] = {
 static double edf__would_be(const edf__check *c, int mistake, size_t k, double factor) {
   const edf__entry_tried *e = &c->entry[k];
   size_t rows = c->x->rank == 2 && c->n == c->x->size ? (size_t)c->x->dim[0] : c->n;
-  int is_zero = fabs(e->right) <= c->rounding;
+  int is_zero = fabs(e->numeric) <= c->rounding;
   switch (mistake) {
     case EDF__NEVER:      return 0;
-    case EDF__SIGN:       return -e->right;
-    case EDF__FACTOR:     return factor * e->right;
-    case EDF__TRANSPOSED: return c->entry[k % rows * (c->n / rows) + k / rows].right;
-    case EDF__MASK:       return edf__is_wrong(c, e) ? 0 : e->right;
-    case EDF__NO_MASK:    return is_zero ? e->yours : e->right;
+    case EDF__SIGN:       return -e->numeric;
+    case EDF__FACTOR:     return factor * e->numeric;
+    case EDF__TRANSPOSED: return c->entry[k % rows * (c->n / rows) + k / rows].numeric;
+    case EDF__MASK:       return edf__is_wrong(c, e) ? 0 : e->numeric;
+    case EDF__NO_MASK:    return is_zero ? e->yours : e->numeric;
     case EDF__WRONG_MASK: return is_zero ? e->yours : 0;
-    default:              return edf__is_wrong(c, e) ? -e->right : e->right;
+    default:              return edf__is_wrong(c, e) ? -e->numeric : e->numeric;
   }
 }
 
@@ -5736,14 +5738,14 @@ static const char *edf__probe(edf__check *c, size_t m) {
   int own = c->y->size == c->x->size, others = 0, stray = 0;
   for (size_t i = 0; i < c->y->size; i++) c->r[i] = i == m || m == c->y->size;
   double error = edf__compare(c, c->x);
-  int is_zero = c->floor <= (1 + edf__small) * c->rounding;    /* on both sides: says nothing */
+  int is_zero = c->floor <= (1 + edf__small) * c->rounding;    /* both are 0: proves nothing  */
   if (m == c->y->size)
     return error <= edf__small && !is_zero
                ? "a missing term: it agrees where y.grad is constant" : NULL;
   for (const edf__entry_tried *e = c->entry; e < c->entry + c->n; e++) {
     own &= e->i == m || e->yours == 0;
-    others |= e->i != m && fabs(e->right) > c->floor;
-    stray |= fabs(e->yours) > c->floor && fabs(e->right) <= c->rounding;
+    others |= e->i != m && fabs(e->numeric) > c->floor;
+    stray |= fabs(e->yours) > c->floor && fabs(e->numeric) <= c->rounding;
   }
   return own && others ? "a missing term: each entry of x changes several entries of y"
          : stray ? "a wrong index: a gradient arrives where it does not belong" : NULL;
@@ -5757,7 +5759,7 @@ static int edf__is_exchanged(edf__check *c) {
     size_t k = 0;
     if (other == c->x || !other->grad || other->size != c->x->size) continue;
     while (k < c->n && edf__relative_error(c, (double)other->grad[c->entry[k].i],
-                                           c->entry[k].right) <= edf__tolerance) k++;
+                                           c->entry[k].numeric) <= edf__tolerance) k++;
     if (k == c->n) return 1;
   }
   return 0;
@@ -5766,8 +5768,8 @@ static int edf__is_exchanged(edf__check *c) {
 static const char *edf__likely(edf__check *c) {
   double yn = 0, nn = 0;
   for (const edf__entry_tried *e = c->entry; e < c->entry + c->n; e++) {
-    yn += e->yours * e->right;
-    nn += e->right * e->right;
+    yn += e->yours * e->numeric;
+    nn += e->numeric * e->numeric;
   }
   for (int m = 0; m < EDF__N_MISTAKES; m++) {
     size_t fits = 0;                     /* Entries near a kink need not fit.                 */
@@ -5798,7 +5800,7 @@ static int edf__say_breach(const edf_node *y, const edf_node *x, const char *fou
   printf("        likely: %s\n", likely);
   return 1;
 }
-/* Compares d y / d x and prints it, unless y is alone and right, and not 0. */
+/* Compares d y / d x. Prints it unless y is alone and right, with some derivative not 0. */
 static double edf__check_one(edf__check *c, edf_node *x) {
   double error = edf__compare(c, x);
   const edf__entry_tried *e = &c->entry[c->worst];
@@ -5814,14 +5816,14 @@ static double edf__check_one(edf__check *c, edf_node *x) {
            edf_label(x));
   if (!wrong) return error;
   printf("        %zu wrong, most at %s%s = %.6g: yours %.6g, numeric %.6g\n", c->n_wrong,
-         edf_label(x), edf__indices(x, e->i), (double)x->value[e->i], e->yours, e->right);
+         edf_label(x), edf__indices(x, e->i), (double)x->value[e->i], e->yours, e->numeric);
   printf("        likely: %s\n", edf__likely(c));
   return error;
 }
 
 /* ---- The contract of a node. */
 
-/* Returns 1 if forward does not write all entries, or does not give the same values again. */
+/* Returns 1 if forward leaves an entry unwritten, or does not give the same values again. */
 static int edf__forward_breaks(edf__check *c) {
   edf_node *y = c->y;
   size_t bytes = y->size * sizeof *y->value;
@@ -5885,7 +5887,7 @@ static int edf__breaks_arrays(const edf__check *c, const edf_node *node) {
       const edf_real *v = g ? x->grad : x->value;
       for (int i = 0; v && i < EDF__GUARD; i++)
         if (v[x->size + (size_t)i] != edf__marks[0] || v[-1 - i] != edf__marks[0])
-          return edf__say_breach(c->y, x, "its code writes outside",
+          return edf__say_breach(c->y, x, "its code writes outside the array",
                                  "an index after the end, or below 0");
     }
     int changes = k >= 0 && x->update == edf_frozen;           /* It is a running statistic. */
@@ -5898,7 +5900,7 @@ static int edf__breaks_arrays(const edf__check *c, const edf_node *node) {
 static double edf__check_alone(edf_node *node, unsigned long long draws) {
   edf__check *c = edf__new_check(node, 1, draws), *other = edf__new_check(node, 1, draws);
   int differs = 0;
-  for (int k = 0; k < node->n_in; k++) { /* The other node has other values.                  */
+  for (int k = 0; k < node->n_in; k++) { /* It gets the values of x in reverse order.         */
     const edf_node *x = node->in[k];
     for (size_t i = 0; x->grad && i < x->size; i++)
       other->y->in[k]->value[i] = x->value[x->size - 1 - i];

@@ -1,18 +1,19 @@
 /* edf_data.h - v3.0 - data sets, arrays, pictures, text, saved models and ONNX for edf.h
 
-   A companion of edf.h, in the same folder. It includes edf.h by itself, and uses only public
+   A companion of edf.h. Keep it in the same folder. It includes edf.h, and uses only public
    names of edf.h. EDF_IMPLEMENTATION, defined in exactly one file, compiles its code too.
 
        #define EDF_IMPLEMENTATION
        #include "edf_data.h"
 
-       edf_array x = edf_load_images("train-images-idx3-ubyte");
-       edf_array y = edf_load_labels("train-labels-idx1-ubyte");
-       for (edf_batches(&all, images, x, labels, y, 64); edf_next(&all); ) { ... }
+       edf_array images = edf_load_images("train-images-idx3-ubyte");
+       edf_array labels = edf_load_labels("train-labels-idx1-ubyte");
+       edf_all all;                       (x and y are Inputs)
+       for (edf_batches(&all, x, images, y, labels, 64); edf_next(&all); ) { ... }
 
    Files are untrusted. A loader checks the whole file before it changes anything. Its error
    names the file, the byte or the line, what was expected and what was found. A file is written
-   whole or not at all. MIT licence, as edf.h.
+   whole or not at all. MIT licence, like edf.h.
 
    Search for >>arrays, >>files, >>npy, >>csv, >>pictures, >>text, >>models, >>onnx. */
 #if !defined(EDF_H) || \
@@ -22,7 +23,7 @@
 #ifndef EDF_DATA_H
 #define EDF_DATA_H
 #if EDF_VERSION != 300
-#error "edf_data.h is of version 3.0, and edf.h is of another version: take both of one version"
+#error "edf_data.h is version 3.0, and edf.h is another version: use one version of both"
 #endif
 #ifdef __cplusplus
 extern "C" {
@@ -38,8 +39,8 @@ typedef struct {
 edf_array edf_new_array(int rank, const int *dim);
 void      edf_free_array(edf_array *a);
 
-/* Views. They are not copies: do not free them. edf_view is a node's value. edf_rows are the
-   rows from, ..., to-1. Errors: the node has no value; the rows are not there. */
+/* Views. They are not copies: do not free them. edf_view is a node's value. edf_rows returns
+   the rows `from` to `to`-1. Errors: the node has no value; a row is out of range. */
 edf_array edf_view(edf_node *node);
 edf_array edf_rows(edf_array a, int from, int to);
 
@@ -55,7 +56,7 @@ edf_array edf_load_npy(const char *path);
 void      edf_save_npy(const char *path, edf_array a);
 
 /* A picture has the shape [rows, columns] or [rows, columns, 3] and numbers from 0 to 1.
-   Numbers outside are cut off. It is written as a PNG. A contact sheet shows the pictures of
+   Other numbers are clamped. It is written as a PNG. A contact sheet shows the pictures of
    [n, rows, columns], or with channels, side by side: `columns` of them in a row, each pixel
    zoom x zoom large. lo becomes 0, and hi becomes 1. */
 void      edf_save_image(const char *path, edf_array a);
@@ -78,16 +79,17 @@ void edf_decode(const edf_vocabulary *t, const edf_real *classes, size_t n, char
 /* Draws k with probability p[k] / sum p. Errors: a NaN; a sum that is not above 0. */
 int  edf_sample(const edf_real *p, int n);
 
-/* Puts the rows of x, and of y unless it is NULL, into one random order (Fisher, Yates). */
+/* Puts the rows of x, and of y unless it is NULL, in the same random order (Fisher, Yates). */
 void edf_shuffle(edf_array *x, edf_array *y);
 
-/* x[i,j] = (x[i,j] - m[j]) / s[j], with the mean and deviation of column j of x. A constant
-   column becomes 0. `test`, unless it is NULL, is changed by the same numbers. */
+/* x[i,j] = (x[i,j] - m[j]) / s[j], with the mean and standard deviation of column j of x. A
+   constant column becomes 0. If test is not NULL, the same m and s are used for it. */
 void edf_normalize_columns(edf_array *x, edf_array *test);
 
 /* for (edf_batches(&all, x, points, y, classes, 64); edf_next(&all); ) feeds 64 rows at a time,
-   and at the end those that are left: all.rows. If edf.training is 1, both arrays are shuffled
-   first. y may be NULL. Errors: an array has another shape than its Input, or other rows. */
+   and the rest at the end. all.rows is the number of rows fed. If edf.training is 1, both
+   arrays are shuffled first. y may be NULL. Errors: an array does not have the shape of its
+   Input, or the two arrays have different numbers of rows. */
 typedef struct {
   edf_node *x, *y;
   edf_array data, labels;
@@ -97,7 +99,7 @@ void edf_batches(edf_all *all, edf_node *x, edf_array data, edf_node *y, edf_arr
                  int n);
 int  edf_next(edf_all *all);             /* Returns 0 at the end.                             */
 
-/* p.value = a. Errors: p is not a Parameter, or has another shape. */
+/* p.value = a. Errors: p is not a Parameter, or a does not have its shape. */
 void edf_set(edf_node *p, edf_array a);
 
 /* (1/n) sum_i x.value[i]. Errors: x has no value of the last feed. */
@@ -109,18 +111,18 @@ double edf_error_rate(edf_node *scores, edf_node *labels);
 
 /* Saved models, as safetensors files: the Parameters by name, the memory of the optimiser (p.m
    and p.s), the steps, and the state of the random numbers. So training goes on bit for bit.
-   The program first builds the same Parameters, then loads. Files with F32 or F64 are read, and
-   files without the memory of an optimiser. Default names, w1 b1 w2 ..., count the parameter
-   structs. Two of one shape that are declared in another order load each other's numbers,
-   unless edf_name names them. To save the program too, use edf_print_equations. */
+   The program first builds the same Parameters, then loads. F32 and F64 files can be read, also
+   without the optimiser's memory. Default names, w1 b1 w2 ..., count the parameter structs. If
+   two structs of one shape change places, they load each other's numbers, unless edf_name names
+   them. To save the program too, use edf_print_equations. */
 void edf_save(const char *path);
 void edf_load(const char *path);
 
-/* Saves all that `output` is computed from as an ONNX model (IR 8, opset 17), in single
-   precision, as it is outside of training. Parameters and Inputs keep their names, the first
-   dimension of an Input is "batch", and an operator's doc_string is the equation of its node.
-   Errors: a node of your own, a batch in a sum of indices, two leaves of one name. Then no file
-   is written. */
+/* Saves `output` and all that it depends on as an ONNX model (IR 8, opset 17). The model is in
+   single precision and computes what edf.training = 0 computes. Parameters and Inputs keep
+   their names, the first dimension of an Input is "batch", and an operator's doc_string is the
+   equation of its node. Errors: a node of your own, a batch in a sum of indices, two Inputs or
+   Parameters with one name. Then no file is written. */
 void edf_save_onnx(const char *path, edf_node *output);
 
 #ifdef __cplusplus

@@ -1,10 +1,9 @@
 /* edf_lab.h - v3.0 - the laboratory of edf.h: tools that look at a program while it learns
 
-   A companion of edf.h, in the same folder. It includes edf.h by itself, and uses its public
-   names only. EDF_IMPLEMENTATION, defined in exactly one file before the include, compiles its
-   code too. edf_clear frees its memory. With EDF_NO_DEBUG all calls do nothing.
-   MIT licence, as edf.h.
- Contents: >>doctor >>plot >>trace >>dot. */
+   A companion of edf.h. Keep it in the same folder. It includes edf.h, and uses only public
+   names of edf.h. EDF_IMPLEMENTATION, defined in exactly one file, compiles its code too.
+   edf_clear frees its memory. With EDF_NO_DEBUG all calls do nothing.
+   MIT licence, like edf.h. Search for >>doctor, >>plot, >>trace, >>dot. */
 #if !defined(EDF_H) || \
     (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_IMPLEMENTED))
 #include "edf.h"
@@ -12,7 +11,7 @@
 #ifndef EDF_LAB_H
 #define EDF_LAB_H
 #if EDF_VERSION != 300
-#error "edf_lab.h is of version 3.0, and edf.h is of another version: take both of one version"
+#error "edf_lab.h is version 3.0, and edf.h is another version: use one version of both"
 #endif
 
 #ifdef __cplusplus
@@ -21,32 +20,31 @@ extern "C" {
 /* Starts a doctor that watches the first 300 steps of a training. It prints what is wrong, with
    names, numbers and a hint. Each finding is printed once, and a cause hides its symptoms. A
    healthy program prints nothing. There are rules about
-     data        NaN, bad scales, equal rows, targets out of reach, sorted labels
+     data        NaN, bad scales, equal rows, sorted labels, targets that cannot be reached
      program     softmax twice or missing, exchanged arguments, an index summed alone, two
                  batches, nothing nonlinear, no gradient, a look at the future, unused nodes
      beginning   equal or zero weights, dead or saturated units, a high first loss
-     step        an old gradient, none, steps up, too large or too small, NaN, edf.training
-   Nothing is run again, and the parameters are the same bits as without a doctor. A second call
-   names another loss, or the same loss after it was built again. Errors: a node that is not
-   computed.
+     step        an old or missing gradient, steps uphill, too large or small, NaN, edf.training
+   Nothing is run again, and the parameters are the same bits as without a doctor. Call it
+   again to watch another loss, or one that was built again. Errors: the loss is not computed.
    edf_check looks once, before training. It runs Forward and Backward, prints what is wrong,
    and returns the number of findings. Errors: as edf_backward. */
 void edf_doctor(edf_node *loss);
 int edf_check(edf_node *loss);
 
-/* Adds a value to a curve. The curves loss/train and loss/test share the chart loss. A value of
-   a shorter curve is drawn under the newest value of its chart: a test loss once an epoch is
-   under the training loss of its step. For a logarithmic axis plot log10(value). edf_plot_svg
-   draws all charts. The axis of y has 0. A value that is not finite leaves a gap. edf_clear
-   forgets the curves. Errors: no name, a name of more than 79 characters, more than 100 curves,
-   a file that cannot be written. */
+/* Adds a value to a curve. The curves loss/train and loss/test share the chart loss. A value is
+   drawn at the x of the newest value in its chart, so a test loss once an epoch is at the step
+   of its training loss. For a logarithmic axis plot log10(value). edf_plot_svg draws all
+   charts. The y axis includes 0. A value that is not finite leaves a gap. edf_clear forgets the
+   curves. Errors: no name, a name of more than 79 characters, more than 100 curves, a file that
+   cannot be written. */
 void edf_plot(const char *name, double value);
 void edf_plot_svg(const char *path);
 
 /* Writes all values and gradients of a step as JSON, or as a script if the path ends with .js.
    Call it after Backward. notes/trace.html is the page that shows the file: in a browser, open
-   notes/trace.html?../build/step.js, or choose the file on the page. The file has at most 2 MB:
-   of large tensors it has the first entries along each index.
+   notes/trace.html?../build/step.js, or choose the file on the page. The file has at most 2 MB.
+   A large tensor is cut to its first entries along each index.
    Errors: no Forward so far, a file that cannot be written. */
 void edf_write_trace(const char *path);
 

@@ -1,10 +1,10 @@
 /* edf_slide.h - v3.0 - whole slides as programs, for edf.h
 
-   This file is a companion of edf.h, in the same folder. It includes edf.h by itself. Define
+   A companion of edf.h. Keep it in the same folder. It includes edf.h. Define
    EDF_IMPLEMENTATION in exactly one file: the code of both headers is compiled there. The
    equations of a lecture slide are a program. Equations("...") reads them and builds the
    nodes. Layers and recurrences are such texts. edf_print_equations writes a program as a text.
-   edf_check_backward checks a backward that a student writes as lines. MIT licence, as edf.h.
+   edf_check_backward checks a backward that a student writes as lines. MIT licence, like edf.h.
 
        #define EDF_IMPLEMENTATION
        #include "edf_slide.h"
@@ -33,7 +33,7 @@
 #ifndef EDF_SLIDE_H
 #define EDF_SLIDE_H
 #if EDF_VERSION != 300
-#error "edf_slide.h is of version 3.0, and edf.h of another version: take both of one version"
+#error "edf_slide.h is version 3.0, and edf.h is another version: use one version of both"
 #endif
 #define EDF_SLIDE__HERE __FILE__, __LINE__
 #if defined(__GNUC__) && defined(__MINGW_PRINTF_FORMAT)    /* MinGW has two formats of printf */
@@ -51,7 +51,8 @@ extern "C" {
                    "P[b,k] = softmax_k V[k,J] h[b,J]      | k<10 \n"
                    "loss[b] = -ln P[b,y[b]]");
    The text is printf-style. Pass a text of any length as edf_equations("%s", text). A name
-   means the line that defines it, else the newest node of that name, else a new Parameter.
+   means the line that defines it, or the newest node of that name. If there is neither, it is
+   a new Parameter. ; joins parts along a position: h[b,J+K] = x[b,j]; y[b,k].
 
      line       = ["for" index {"," index} ":"] left ("="|"+="|"-=") sum {";" sum} ["|" bounds]
                 | ("input"|"parameter") declaration {"," declaration}
@@ -65,8 +66,8 @@ extern "C" {
      over       = name "_" (index | "{" index or bound {","...} "}") argument
      bound      = (index | name) "<" number | index ("<"|"<=") index
 
-   functions  sigmoid tanh relu gelu softplus exp ln log sqrt abs sin cos, min(x,y), max(x,y),
-              dropout(x,rate). Functions without a gradient: sign floor stop.
+   functions  sigmoid (or sig) tanh relu gelu softplus exp ln log sqrt abs sin cos, min(x,y),
+              max(x,y), dropout(x,rate). Functions without a gradient: sign floor stop.
               Reductions over indices: sum mean max min variance argmax argmin.
               softmax, logsoftmax and normalize(x,eps) keep their indices.
    tests      1[x > y] is 1 or 0. The other comparisons are < <= = != >=.
@@ -77,7 +78,7 @@ extern "C" {
    numbers    A capital alone is the size of an index. A lower-case index alone is its value:
               (t-s)^2 / B.
    parameters If indices of a new Parameter are summed, it starts uniform with variance 1/n,
-              for n products in a sum. A lookup table counts the n entries of a row. Otherwise
+              for n products in a sum. For a lookup table, n is the length of a row. Otherwise
               a new Parameter starts at 0 if it is a whole term, else at 1. Other tensors or
               bounds give its size.
    recurrence The line of h, or a line above it, may read an earlier step, h[b,t-1,j]. Then the
@@ -112,10 +113,10 @@ void edf_print_equations(FILE *out);
                            "x.grad[b,i] += W[i,J] s.grad[b,J]");
    s.grad and the first values of the other gradients are random. Each tensor on the right of
    y's line is an input. If a submitted line reads Z.grad, the backward includes the line of Z.
-   A left name without .grad is a helper. The gradients of all Parameters, or of none, may have
-   the factor (1/B), where B is the size of y's first index. Inputs may be left out. The call
-   prints a line for each tensor and shows a mistake with a caret. It returns the worst relative
-   error, or 1 if a gradient is missing or a line is unreadable. */
+   A name on the left without .grad is a helper. Either all gradients of Parameters have the
+   factor (1/B), or none has it: B is the size of y's first index. Inputs may be left out. The
+   call prints a line for each tensor and shows a mistake with a caret. It returns the worst
+   relative error, or 1 if a gradient is missing or a line is unreadable. */
 double edf_check_backward(edf_node *y, const char *lines);
 /* With EDF_NO_DEBUG, these two functions do nothing, and the check returns 0. */
 #ifdef EDF_NO_DEBUG
@@ -135,9 +136,9 @@ edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k);
 /* LayerNorm: y[b,t,j] = A[j] normalize_j x[b,t,j] + B[j], over the last index (Ba et al. 2016).
    A starts at 1, and B at 0.
    BatchNorm: the same, normalised over every index but the last (Ioffe and Szegedy 2015). In
-   training it uses the mean and the variance (divisor n) of the batch, else running ones. The
-   running ones are Parameters, so edf_save saves them, but no optimiser moves them. In training
-   each Forward moves them by a tenth of the distance to the batch's.
+   training it uses the mean and the variance (divisor n) of the batch, otherwise running
+   values. These are Parameters, so edf_save saves them, but no optimiser moves them. In
+   training each Forward moves them a tenth of the way to the values of the batch.
    Errors: the parameters and the last index have different sizes; training on 1 row. */
 typedef struct { edf_node *gain, *bias; } edf_layer_norm_package;
 typedef struct { edf_node *gain, *bias, *mean, *variance; } edf_batch_norm_package;
@@ -158,7 +159,7 @@ edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package P
      padding (p, default 0): the number of zeros on each side of x
    MaxPool, AvgPool: y[b,i,j,c] = max or mean of x[b,s*i+DI,s*j+DJ,c], for 1 to 3 dimensions.
    Residual: y = x + Conv(second, Relu(Conv(first, x))), of the same shape (He et al. 2015).
-   Errors: another rank or number of channels; a window longer than the padded x; an even size
+   Errors: a wrong rank or number of channels; a window longer than the padded x; an even size
    in a Residual. */
 typedef struct {
   edf_node *w, *b;
@@ -184,7 +185,7 @@ edf_node *edf_residual_at(const char *file, int line, edf_residual_package Phi, 
      P[b,h,t,s] = softmax_s (1/sqrt D) q[b,t,h,D] k[b,s,h,D]
      o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]
      y[b,t,j]   = WO[H,D,j] o[b,t,H,D]
-   CausalAttention: the same, where P has the bound | s<=t.
+   CausalAttention: the same, but P has the bound | s<=t.
    Errors: n is not a multiple of heads; the last index of x does not have size n. */
 typedef struct { edf_node *wq, *wk, *wv, *wo; } edf_attention_package;
 #define edf_attention_params(n, heads) edf_attention_params_at(EDF_SLIDE__HERE, n, heads)
@@ -205,7 +206,7 @@ edf_node *edf_causal_attention_at(const char *file, int line, edf_attention_pack
    One step of x[b,i]:             s = LSTM(Phi, x, s); the first s is { NULL, NULL }: zeros
    All steps of x[b,t,i]:          h[b,t,j] = Unroll(Phi, x), for the parameters of any cell
    (Cho et al. 2014; Hochreiter, Schmidhuber 1997; Gers et al. 2000.)
-   Errors: the parameters of another cell; another size of x; only one of h and c is NULL. */
+   Errors: the parameters of another cell; a wrong size of x; only one of h and c is NULL. */
 typedef struct edf_cell edf_cell;
 typedef struct { edf_node *wx, *wh, *b; const edf_cell *cell; } edf_recurrent_package;
 typedef struct { edf_node *h, *c; } edf_recurrent_state;
