@@ -3604,7 +3604,7 @@ static const edf_op edf__function_op[] = {
   EDF__FUNCTION("Abs", "y@ = max(x@, -x@)", "x.grad@ += y.grad@ ([x@ > 0] - [x@ < 0])"),
   EDF__FUNCTION("Sin", "y@ = sin(x@)", "x.grad@ += y.grad@ cos(x@)"),
   EDF__FUNCTION("Cos", "y@ = cos(x@)", "x.grad@ -= y.grad@ sin(x@)"),
-  EDF__FUNCTION("Pow", "y@ = pow(x@, #)", "x.grad@ += y.grad@ # pow(x@, # - 1)"),
+  EDF__FUNCTION("Pow", "y@ = x@^#", "x.grad@ += y.grad@ # x@^# - 1"),
   EDF__FUNCTION("Clamp", "y@ = min(max(x@, #), ##)",
                 "x.grad@ += y.grad@ [# <= x@] [x@ <= ##]") };
 
@@ -3685,7 +3685,7 @@ static void edf__gelu_backward(edf_node *y) {
   }
 }
 static const edf_op edf__gelu_op = { "Gelu", NULL, edf__gelu_forward, edf__gelu_backward,
-  "y x", "y@ = x@/2 (1 + tanh(sqrt(2/pi) (x@ + 0.044715 x@^3)))",
+  "y x", "y@ = 0.5 x@ (1 + tanh(sqrt(2/pi) (x@ + 0.044715 x@^3)))",
   "x.grad@ += y.grad@ (s + x@ s (1-s) sqrt(8/pi) (1 + 0.134145 x@^2)), "
   "s = 1/(1+exp(-sqrt(8/pi) (x@ + 0.044715 x@^3)))" };
 edf_node *edf_gelu_at(const char *file, int line, edf_node *x) {
@@ -4408,7 +4408,7 @@ EDF__C_BEGIN
 typedef void edf__printer(edf_page *out, const edf_node *x);
 
 /* ---- The words of a formula or a printed line. kind is 'a' for a name, '0' for a number, '_'
-   for a sum or the like with its indices (sum_B,J), 'g' for .grad, and otherwise the first
+   for a sum or the like with its indices (sum_{B,J}), 'g' for .grad, and otherwise the first
    character. depth counts open square brackets. */
 typedef struct { const char *at; size_t n; char kind; int depth; } edf__word;
 
@@ -4436,8 +4436,7 @@ static int edf__next_word(edf__word *w) {
     w->kind = '0';
     edf__decimal(&end);                  /* moves end past it                                 */
   }
-  while (w->kind == '_' && *end == ',' && edf__name_length(end + 1))
-    end += 1 + edf__name_length(end + 1);
+  if (w->kind == '_' && *end == '{') end = strchr(end, '}') + 1;
   if (end == c && *c && *c != '\n') end++;
   w->n = (size_t)(end - c);
   return w->n > 0;
@@ -4508,32 +4507,48 @@ static void edf__write_ref(edf_page *out, const edf_node *y, const edf__ref *r,
   if (r->rank) edf_write(out, "]");
 }
 
-/* Writes how the indices of a term are reduced if it is not a sum: mean_I, max_I, 1/(n-1). */
+/* Writes sum_I or sum_{I,J}. It frees the names. */
+static void edf__write_over(edf_page *out, const char *what, edf_page *names) {
+  if (names->n) edf_write(out, strchr(names->at, ',') ? "%s_{%s} " : "%s_%s ", what, names->at);
+  edf_release(names->at);
+}
+/* Writes how the indices of a term are reduced if it is not a sum: mean_I, max_I. */
 static void edf__write_reduction(edf_page *out, const edf_node *y, const edf__term *t,
                                  int backward) {
   const edf__einsum *m = edf__einsum_of(y);
   const edf__equation *e = edf__shown(y);
-  double n = edf__divisor(m, e, t);
-  int mean = m->kind == 'm', sample = m->kind == 's';
-  const char *before = "_";
-  if (!mean && !sample && m->kind != 'x') return;
-  if (sample || (mean && backward)) {
-    if (n > 0) edf_write(out, "1/%g ", n);
-    else edf_write(out, sample ? "1/(n-1) " : "1/n ");
-    return;
+  int mean = m->kind == 'm', sample = m->kind == 's', max = m->kind == 'x';
+  int divides = sample || (mean && backward);
+  edf_page names = { NULL, 0 };
+  for (int i = 0; (mean || sample || max) && i < m->e.n_index; i++)
+    if (!e->index[i].left && edf__term_has(e, t) >> i & 1)
+      edf__write_letter(&names, !names.n ? "" : divides ? " " : ",", y, i, 0);
+  if (!divides && !(max && backward)) edf__write_over(out, mean ? "mean" : "max", &names);
+  else {
+    const char *n = names.n ? names.at : "1";
+    if (max) edf_write(out, "[the first greatest] ");
+    else edf_write(out, sample ? "(1/(%s-1)) " : strchr(n, ' ') ? "(1/(%s)) " : "(1/%s) ", n);
+    edf_release(names.at);
   }
-  edf_write(out, mean ? "mean" : backward ? "[the first greatest]" : "max");
-  for (int i = 0; !backward && i < m->e.n_index; i++) {
-    if (e->index[i].left || !(edf__term_has(e, t) >> i & 1)) continue;
-    edf__write_letter(out, before, y, i, 0);
-    before = ",";
-  }
-  edf_write(out, " ");
 }
 
 /* Returns 1 if y is the number 1, the factor of a term that has no other tensor. */
 static int edf__is_one(const edf_node *y) {
   return !strcmp(y->op, "Number") && *(const edf_real *)y->state == 1;
+}
+/* Returns how often factor f is in term t, or 0 if it is there before f: twice in x[i] x[i]. */
+static int edf__times(const edf__equation *e, const edf__term *t, int f) {
+  const edf__ref *r = &e->ref[f], *x = &e->ref[t->first];
+  int n = 0;
+  for (int k = t->first; k < t->first + t->n; k++, x++) {
+    int same = x->operand == r->operand;
+    for (int d = 0; d < r->rank && same; d++)
+      same = x->place[d].constant == r->place[d].constant && x->place[d].by == r->place[d].by
+             && !memcmp(x->place[d].factor, r->place[d].factor, sizeof r->place[d].factor);
+    if (same && k < f) return 0;
+    n += same;
+  }
+  return n;
 }
 /* Writes a term without its sign. By the swap rule, factor `swapped` is exchanged with the
    output; 0 exchanges none. */
@@ -4544,8 +4559,9 @@ static void edf__write_term(edf_page *out, const edf_node *y, const edf__term *t
   const edf__ref *r = edf__shown(y)->ref;
   int one = !exact && t->n == 1 && edf__is_one(edf__node_of(y, r + t->first));
   int n = one ? 0 : t->n;
-  if (fabs(t->number) != 1 || !n) {
-    edf__write_number(out, fabs(t->number), m->kind ? 17 : 6, exact);
+  double number = fabs(t->number) * (swapped ? edf__times(edf__shown(y), t, swapped) : 1);
+  if (number != 1 || !n) {
+    edf__write_number(out, number, m->kind ? 17 : 6, exact);
     edf_write(out, n ? " " : "");
   }
   for (int f = t->first; f < t->first + n; f++) {
@@ -4744,8 +4760,10 @@ static void edf__write_formula(edf_page *out, edf__formula *f, const char *text)
       int second = w.at[1] == '#';
       int less = !strncmp(w.at + 1, " - 1", 4);
       double number = (double)((const edf_real *)f->y->state)[second] - less;
-      edf_write(out, number < 0 && w.at[1 + second] == ' ' && !less ? "(%g)" : "%g", number);
       w.n += (size_t)(second + 4 * less);
+      int factor = w.at[-1] == ' ' && w.at[w.n] == ' ';
+      if (factor && number == 1) w.n++;
+      else edf_write(out, number < 0 && (factor || w.at[-1] == '^') ? "(%g)" : "%g", number);
     }
     else if (w.kind != '%') edf__write_mark(out, f, w.kind, x);
     else if (f->y->in[0]->size) edf_write(out, "%zu", f->y->in[0]->size);
@@ -4810,7 +4828,7 @@ static void edf__write_equation_backward(edf_page *out, const edf_node *y) {
   const edf__equation *e = edf__shown(y);
   for (const edf__term *t = e->term; t < e->term + e->n_term; t++)
     for (int f = t->first; f < t->first + t->n; f++) {
-      if (!edf__node_of(y, &e->ref[f])->needs_grad) continue;
+      if (!edf__node_of(y, &e->ref[f])->needs_grad || !edf__times(e, t, f)) continue;
       edf_write(out, "       ");
       edf__write_loops(out, y, t);
       edf__write_ref(out, y, &e->ref[f], ".grad", 1);
@@ -5053,13 +5071,13 @@ static int edf__has_other(const char *text, const char *name, int capital) {
   return has;
 }
 
-/* Returns 1 if c has the value of the batch index, b+1. A capital B would be its size. */
-static int edf__has_batch_value(edf__span c) {
+/* Returns 1 if c has the value of the index at `name`, i + 1. A capital I would be its size. */
+static int edf__has_value(edf__span c, const char *name) {
   edf__word w = { c.at, 0, 0, 0 };
-  size_t n = strlen(edf.batch_name);
+  size_t n = edf__name_length(name);
   int has = 0;
   while (edf__next_word(&w) && w.at < c.at + c.n)
-    has |= w.kind == 'a' && w.n == n && !strncmp(w.at, edf.batch_name, n)
+    has |= w.kind == 'a' && w.n == n && !strncmp(w.at, name, n)
            && (!w.depth || w.at[n] == ' ' || w.at[-1] == ' ');
   return has;
 }
@@ -5069,7 +5087,7 @@ static int edf__has_batch_value(edf__span c) {
 static void edf__write_sum(edf_page *out, edf__span left, const char *term, const char *from,
                            edf__span to) {
   edf__word w = { term, 0, 0, 0 };
-  const char *mark = "sum_";
+  edf_page names = { NULL, 0 };
   edf__next_word(&w);
   for (size_t at = 0, n; at < to.n; at += n + !n) {
     const char *name = to.at + at;
@@ -5081,10 +5099,9 @@ static void edf__write_sum(edf_page *out, edf__span left, const char *term, cons
     if (on_left.at < left.at + left.n) continue;
     const char *said = w.kind == '_' ? strstr(w.at, edf__text("%.*s", (int)n, name)) : NULL;
     if (said && said < w.at + w.n) continue;
-    edf_write(out, "%s%.*s", mark, (int)n, name);
-    mark = ",";
+    edf_write(&names, names.n ? ",%.*s" : "%.*s", (int)n, name);
   }
-  if (*mark == ',') edf_write(out, " ");
+  edf__write_over(out, "sum", &names);
 }
 
 /* Writes expression x in place of part m of expression c, in brackets if it needs them. */
@@ -5102,11 +5119,19 @@ static void edf__write_in_place(edf_page *out, edf__span c, edf__span m, edf__sp
   int brackets = in_sum ? ((minus || summed) && sum) || (negative && (minus || plus))
                  : (!tight && (sum || !ends || negative)) || (!begins && edf__is_digit(*x.at))
                    || edf__sums_index(x)
-                   || (tight == 1 && (power || m.at[-1] == '/'));
-  if (!begins && tight == 1 && !strncmp(x.at, "1/", 2) && !edf__at_top(x, " ")) {
+                   || (tight == 1 && (power || m.at[-1] == '/'
+                                      || (!ends && end[1] != '/' && edf__at_top(x, "/"))));
+  if (!begins && ends && tight == 1 && !strncmp(x.at, "1/", 2) && !edf__at_top(x, " ")) {
     edf_write(out, "/ ");                /* a (1/c) is a / c                                  */
     x.at += 2;
     x.n -= 2;
+    brackets = 0;
+  }
+  if (in_sum && negative && !sum && !summed && (minus || (plus && sign < m.at))) {
+    if (sign == m.at) out->n--;          /* -(-a) is a, and b - (-a) is b + a                 */
+    else out->at[out->n - 2] = minus ? '+' : '-';
+    x.at++;
+    x.n--;
     brackets = 0;
   }
   if (brackets) edf_write(out, "(");
@@ -5127,7 +5152,7 @@ static int edf__put_in(edf_page *text, const char *name, const char *grad, const
     if (m.n != x.left.n) return 0;
     for (size_t k = 0; k < to.n; k++)
       if (edf__lower(from[k]) != edf__lower(to.at[k])
-          || (from[k] != to.at[k] && edf__has_batch_value(x.right))
+          || (from[k] != to.at[k] && edf__has_value(x.right, from + k))
           || (forward && strchr("[,", to.at[k]) && edf__has_other(text->at, to.at + k + 1, 0)))
         return 0;
     int is_index = m.at[-1] == ',' || (m.at[-1] == '[' && !strchr(" (", m.at[-2]));
@@ -5280,22 +5305,16 @@ static void edf__write_said(edf_page *out, const char *statement, const char *by
 /* Writes the backward of node i for the line in which it is written. */
 static void edf__write_back(edf__line *line, int i) {
   const edf_node *y = edf.compnodes[i], *x;
-  edf_page own = { NULL, 0 }, by = { NULL, 0 };
+  const char *by = line[i].grad.at;
+  edf_page own = { NULL, 0 };
   int root = i;
+  if (line[i].inside && !by) return;     /* A test has no gradient.                           */
   while (line[root].inside) root = line[root].reader;
   if (y->backward) edf__write_backward(&own, y);
   else if (root == i) edf_write(&line[i].back, "       no gradient goes through\n");
-  if (line[i].grad.at) {                 /* twice for a square                                */
-    edf__said g = edf__read_said(line[i].grad.at);
-    const char *right = g.right.at;
-    size_t n = strncmp(right, "1/", 2) ? 0 : strcspn(right, " ") + 1;
-    int twice = strchr(right, '\n')[1] != 0;
-    edf_write(&by, "%.*s%s%.*s", (int)(right + n - line[i].grad.at), line[i].grad.at,
-              twice ? "2 " : "", (int)(g.right.n - n), right + n);
-  }
   for (const char *c = own.at; c && *c; c = strchr(c, '\n') + 1) {
     edf_page s = { NULL, 0 }, *to = &line[root].back;
-    int changed = by.at != NULL;
+    int changed = by != NULL;
     edf_write(&s, "%.*s\n", (int)strcspn(c, "\n"), c);
     for (int k = -1; k < 0 || (x = edf__operand_of(y, k)) != NULL; k++) {
       edf__line *l = &line[k < 0 ? i : x->position];
@@ -5303,12 +5322,11 @@ static void edf__write_back(edf__line *line, int i) {
       changed |= edf__put_in(&s, l->label, "", l->line.at);
       if (edf__find_tensor(edf__read_said(s.at).left, l->label, ".grad").at) to = &l->grad;
     }
-    if (changed) edf__write_said(to, s.at, by.at, line, i);
+    if (changed) edf__write_said(to, s.at, by, line, i);
     else edf_write(to, "%s", s.at);
     edf_release(s.at);
   }
   edf_release(own.at);
-  edf_release(by.at);
 }
 
 /* Returns the lines of all nodes. Helpers have none. */

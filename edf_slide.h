@@ -513,7 +513,7 @@ static void edf_slide__argmax_forward(edf_node *y) {
   }
 }
 static const edf_op edf_slide__argmax_op = { "ArgMax", edf_slide__argmax_shape,
-  edf_slide__argmax_forward, NULL, "y x", "y@ = argmax_! # x~", "" };
+  edf_slide__argmax_forward, NULL, "y x", "y@ = argmax_~ # x~", "" };
 
 /* Names an inner node after a left side, `more` and its own number: q2, k3, h_in5. */
 static edf_node *edf_slide__called(edf_node *y, const char *left, const char *more) {
@@ -2752,6 +2752,15 @@ static edf_slide__value edf_slide__early_value(edf_slide__statement *l, edf_slid
   return v;
 }
 
+/* Names the indices of a function's node as in its line: x has no names in  input x[b,784]. */
+static edf_slide__value edf_slide__lettered(const edf_slide__statement *l, edf_slide__value v) {
+  edf_node *y = v.node;
+  if (y && y->kind == EDF_COMPNODE && y->rank && !edf_slide__has_equation(y)
+      && edf_slide__is_plain(l, &v) && !edf__write(y)->letters)
+    y->written->letters = edf_slide__letters_at(l, &v.at);
+  return v;
+}
+
 /* Builds the nodes of any expression, and returns its value. */
 static edf_slide__value edf_slide__value_of(edf_slide__statement *l, edf_slide__expr *x) {
   edf_slide__value v;
@@ -2765,13 +2774,13 @@ static edf_slide__value edf_slide__value_of(edf_slide__statement *l, edf_slide__
   switch (x->sort) {
     case EDF_SLIDE__A_TENSOR: return edf_slide__tensor_value(l, x);
     case EDF_SLIDE__A_NAME: return edf_slide__index_value(l, x->which, x->number > 0);
-    case EDF_SLIDE__A_CALL: return edf_slide__call_value(l, x);
+    case EDF_SLIDE__A_CALL: return edf_slide__lettered(l, edf_slide__call_value(l, x));
     case EDF_SLIDE__AN_OVER: return edf_slide__over_value(l, x);
-    case EDF_SLIDE__A_POWER: return edf_slide__power_value(l, x);
+    case EDF_SLIDE__A_POWER: return edf_slide__lettered(l, edf_slide__power_value(l, x));
     case EDF_SLIDE__A_TEST:
       v = edf_slide__argument(l, x->in);
       v.node = edf_slide__with_number(&l->slide->site, &edf_slide__test_op, v.node, x->which);
-      return v;
+      return edf_slide__lettered(l, v);
     default: break;
   }
   const edf_slide__expr *p = sum ? x->in : x;

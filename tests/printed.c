@@ -81,7 +81,8 @@ static int extent_of(const char *name, size_t n) {
       at++;
       depth += (*at == '[') - (*at == ']');
       if (depth > 0 && (depth > 1 || *at != ',')) continue;
-      if ((size_t)(at - from) == n && !memcmp(from, name, n)) return tensor[k].node->dim[d];
+      if ((size_t)(at - from) == n && tolower(*from) == tolower(*name) && !memcmp(from + 1, name + 1, n - 1))
+        return tensor[k].node->dim[d];
       from = at + 1;
       d++;
     }
@@ -156,7 +157,7 @@ static double mask(const char **at) {
   return i >= 0 && current->value[i] != 0;
 }
 
-/* The rest of sum_J,K, mean_J, variance_J or max_J: runs over the letters from c on. */
+/* The rest of sum_{J,K}, mean_J, variance_J or max_J: runs over the letters from c on. */
 static double over_letters(const char *c, const char **at, const char *body, double *squares,
                            double *n, double *most) {
   double total = 0;
@@ -169,14 +170,14 @@ static double over_letters(const char *c, const char **at, const char *body, dou
     if (x > *most) *most = x;
     return x;
   }
-  const char *next = c + length + (c[length] == ',');
+  const char *next = c + length + (c[length] == ',' || c[length] == '}');
   EACH(c, length)
     total += over_letters(*next == ' ' ? "" : next, at, body, squares, n, most);
   return total;
 }
 
 static double operator_at(const char **at) {
-  const char *name = *at, *letters = strchr(name, '_') + 1, *body = letters;
+  const char *name = *at, *body = strchr(name, '_') + 1, *letters = body + (*body == '{');
   double squares = 0, n = 0, most = -HUGE_VAL;
   while (*body != ' ') body++;
   double total = over_letters(letters, at, blanks(body), &squares, &n, &most);
@@ -231,7 +232,6 @@ static double function(const char *name, const char **at) {
   if (is(name, "cos(")) return cos(x);
   if (is(name, "max(")) return fmax(x, y);
   if (is(name, "min(")) return fmin(x, y);
-  if (is(name, "pow(")) return pow(x, y);
   wrong(name, "an unknown function");
   return 0;
 }
@@ -251,10 +251,7 @@ static double primary(const char **at) {
   const char *c = *at = blanks(*at);
   size_t n = word(c);
   int k;
-  if (*c == '-') {
-    ++*at;
-    return -power(at);
-  }
+  if (*c == '-') return ++*at, -power(at);
   if (*c == '(') {
     ++*at;
     double x = sum_of(at);
@@ -272,6 +269,8 @@ static double primary(const char **at) {
   if (is(c, "ln ")) return log(primary(at));
   if (is(c, "pi")) return acos(-1);
   if (is(c, "mask[")) return mask(at);
+  if (isupper((unsigned char)*c) && !positions && tensor_named(c, n) < 0 && (k = extent_of(c, n)) > 0)
+    return k;
   if (*c == 'B' && n == 1 && !positions && tensor_named(c, n) < 0) return tensor->node->dim[0];
   if ((k = letter_named(c, n)) >= 0 && **at != '[') return letter_value[k];
   if ((k = tensor_named(c, n)) >= 0) return entry(k, at);
@@ -282,7 +281,7 @@ static double power(const char **at) {
   double x = primary(at);
   if (**at != '^') return x;
   ++*at;
-  return pow(x, number_of(at));
+  return pow(x, primary(at));
 }
 
 static int goes_on(const char *c) {
@@ -310,7 +309,7 @@ static const char *skip(const char *c, char opens, char closes) {
 /* Finds a capital letter that nothing binds outside of brackets: the product sums over it. */
 static const char *unbound(const char *c, size_t *n) {
   int depth = 0;
-  for (const char *begin = c; c < end && depth >= 0 && (depth || !strchr("|;)", *c));
+  for (const char *begin = c; c < end && depth >= 0 && (depth || !strchr("|;),<>=", *c));
        c += *n ? *n : 1) {
     *n = word(c);
     if (*c == '(') c = skip(c, '(', ')') - 1;
@@ -319,8 +318,7 @@ static const char *unbound(const char *c, size_t *n) {
     if (!depth && c[-1] == ' ' && strchr("+-", *c) && c[1] == ' ') return NULL;
     if (is_operator(c)) return NULL;
     if (!*n || !depth || c[*n] == '[' || letter_named(c, *n) >= 0) continue;
-    if (*c >= 'A' && *c <= 'Z' && tensor_named(c, *n) < 0) return c;
-    if (*c >= 'A' && *c <= 'Z' && c[*n] != '.') return c;
+    if (*c >= 'A' && *c <= 'Z' && (tensor_named(c, *n) < 0 || c[*n] != '.')) return c;
   }
   return NULL;
 }
@@ -573,7 +571,7 @@ TEST(lines_are_as_written) {
         "|v[j] = mean_B (x[B,j] - m[j])^2 |"
         "z[b,j] = A[j] (x[b,j] - m[j]) / sqrt(v[j] + 1e-05) + C[j] |\nbackward\n|  z\n|"
         "A.grad[j] += z.grad[b,j] (x[b,j] - m[j]) / sqrt(v[j] + 1e-05)\n|  v\n|"
-        "for b,j: m.grad[j] -= 1/n 2 v.grad[j] (x[b,j] - m[j])\n|  m\n");
+        "for b,j: m.grad[j] -= (1/B) 2 v.grad[j] (x[b,j] - m[j])\n|  m\n");
 }
 
 /* Nodes are not equal if they have other numbers, names or tensors. */
