@@ -200,6 +200,7 @@ struct edf_node {
   char         mismatch_expected;        /* 1 after edf_expect_mismatch                       */
   /* private */
   char         wanted;                   /* 1 after edf_want_grad                             */
+  char         custom;                   /* 1 if the program made this kind of node           */
   char         grad_is_zero;             /* 1 if grad counts as 0, whatever its memory holds  */
   struct edf__written *written;          /* how a slide wrote it; NULL for most nodes         */
 };
@@ -1036,6 +1037,7 @@ edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*sha
   about.name = edf__copy(&edf.computed, op);
   edf_node *y = edf__computed(&about, file, line, n, in);
   y->about = NULL;                       /* `about` is local.                                 */
+  y->custom = 1;
   edf__free(in);
   return edf__add_compnode(y);
 }
@@ -2890,26 +2892,11 @@ static void edf__row(const edf_loop *l, edf_real c, int assign, edf_real *out,
       out[i * so] = (assign && (so || !i) ? 0 : out[i * so]) + c * a[i * sa] * b[i * sb];
 }
 
-/* Rows that are added up to one row go four at a time, since an addition waits for the last
-   addition to the same entry. */
 static void edf__rows(const edf_route *r, int assign, edf_real *out, const edf_real *a,
                       const edf_real *b) {
   const edf_loop *end = r->nest.loop + r->nest.n, *row = r->nest.n > 0 ? end - 1 : &edf__once;
   const edf_loop *outer = r->nest.n > 1 ? end - 2 : &edf__once;
-  int x = row->s[EDF_A] ? EDF_A : EDF_B, y = EDF_A + EDF_B - x;
-  int sums = row->s[EDF_OUT] == 1 && row->s[x] == 1 && !row->s[y] && !outer->s[EDF_OUT];
-  const edf_real *from = x == EDF_A ? a : b, *stays = x == EDF_A ? b : a;
-  ptrdiff_t i = sums && assign, s = outer->s[x];
-  if (i) edf__row(row, r->nest.alpha, assign, out, a, b);
-  for (; sums && i + 4 <= outer->n; i += 4) {
-    const edf_real *p = from + i * s;
-    edf_real c[4];
-    for (int k = 0; k < 4; k++) c[k] = r->nest.alpha * stays[(i + k) * outer->s[y]];
-    for (ptrdiff_t k = 0; k < row->n; k++)
-      out[k] = out[k] + c[0] * p[k] + c[1] * p[k + s] + c[2] * p[k + 2 * s] +
-               c[3] * p[k + 3 * s];
-  }
-  for (; i < outer->n; i++)
+  for (ptrdiff_t i = 0; i < outer->n; i++)
     edf__row(row, r->nest.alpha, assign && (i == 0 || outer->s[EDF_OUT]),
              out + i * outer->s[EDF_OUT], a + i * outer->s[EDF_A], b + i * outer->s[EDF_B]);
 }
@@ -4235,6 +4222,7 @@ edf_node *edf_node_at(const edf_op *op, const char *file, int line, int n, edf_n
                         !op->forward ? "forward" : NULL;
   if (missing) edf__fail(at, "%s is NULL", missing);
   edf_node *y = edf__computed(op, file, line, n, in);
+  y->custom = 1;
   if (state) memcpy(y->state = edf__alloc(&edf.computed, bytes), state, bytes);
   return edf__add_compnode(y);
 }
@@ -4536,12 +4524,12 @@ static void edf__write_reduction(edf_page *out, const edf_node *y, const edf__te
 static int edf__is_one(const edf_node *y) {
   return !strcmp(y->op, "Number") && *(const edf_real *)y->state == 1;
 }
-/* Returns how often factor f is in term t, or 0 if it is there before f: twice in x[i] x[i]. */
-static int edf__times(const edf__equation *e, const edf__term *t, int f) {
+/* Returns how often factor f is in term t, 0 if it is there before f. `but` does not count. */
+static int edf__times(const edf__equation *e, const edf__term *t, int f, int but) {
   const edf__ref *r = &e->ref[f], *x = &e->ref[t->first];
   int n = 0;
   for (int k = t->first; k < t->first + t->n; k++, x++) {
-    int same = x->operand == r->operand;
+    int same = k != but && x->operand == r->operand;
     for (int d = 0; d < r->rank && same; d++)
       same = x->place[d].constant == r->place[d].constant && x->place[d].by == r->place[d].by
              && !memcmp(x->place[d].factor, r->place[d].factor, sizeof r->place[d].factor);
@@ -4559,14 +4547,17 @@ static void edf__write_term(edf_page *out, const edf_node *y, const edf__term *t
   const edf__ref *r = edf__shown(y)->ref;
   int one = !exact && t->n == 1 && edf__is_one(edf__node_of(y, r + t->first));
   int n = one ? 0 : t->n;
-  double number = fabs(t->number) * (swapped ? edf__times(edf__shown(y), t, swapped) : 1);
+  double number = fabs(t->number) * (swapped ? edf__times(edf__shown(y), t, swapped, 0) : 1);
   if (number != 1 || !n) {
     edf__write_number(out, number, m->kind ? 17 : 6, exact);
     edf_write(out, n ? " " : "");
   }
   for (int f = t->first; f < t->first + n; f++) {
+    int times = exact || f == swapped ? 1 : edf__times(edf__shown(y), t, f, swapped);
+    if (!times) continue;
     if (f > t->first) edf_write(out, " ");
     edf__write_ref(out, y, &r[f == swapped ? 0 : f], f == swapped ? ".grad" : "", swapped > 0);
+    if (times > 1) edf_write(out, "^%d", times);
   }
 }
 
@@ -4828,7 +4819,8 @@ static void edf__write_equation_backward(edf_page *out, const edf_node *y) {
   const edf__equation *e = edf__shown(y);
   for (const edf__term *t = e->term; t < e->term + e->n_term; t++)
     for (int f = t->first; f < t->first + t->n; f++) {
-      if (!edf__node_of(y, &e->ref[f])->needs_grad || !edf__times(e, t, f)) continue;
+      if (!edf__node_of(y, &e->ref[f])->needs_grad || !edf__times(e, t, f, 0))
+        continue;
       edf_write(out, "       ");
       edf__write_loops(out, y, t);
       edf__write_ref(out, y, &e->ref[f], ".grad", 1);
@@ -5228,19 +5220,12 @@ static int edf__clashes(const edf_node *y, const char *line) {
       clashes |= edf__has_other(line, edf__shown(y)->index[i].name, 1);
   return clashes;
 }
-/* Writes node x inside the line of its only reader. z[b,j] z[b,j] becomes z[b,j]^2 first. */
+/* Writes node x inside the line of its only reader, if it is there once. */
 static void edf__put_inside(edf_page *text, edf__line *x) {
   edf__span right = edf__read_said(text->at).right, m, other;
   m = edf__find_tensor(right, x->label, "");
   if (!m.at) return;
   other = edf__find_tensor(edf__between(m.at + m.n, right.at + right.n), x->label, "");
-  if (other.at == m.at + m.n + 1 && other.n == m.n) {
-    edf_page square = { NULL, 0 };
-    edf_write(&square, "%.*s^2%s", (int)(m.at + m.n - text->at), text->at, other.at + m.n);
-    edf_release(text->at);
-    *text = square;
-    other.at = NULL;
-  }
   x->inside = !other.at && edf__put_in(text, x->label, "", x->line.at);
 }
 
@@ -5535,19 +5520,6 @@ typedef struct {
   double rounding;                       /* differences below it are rounding errors          */
   double right, left;                    /* one-sided slopes of the last difference           */
 } edf__check;
-
-/* Returns 1 if the program made this kind of node. */
-static int edf__is_custom(const edf_node *y) {
-  static const edf_op *const built_in[] = { &edf__sigmoid_op, &edf__tanh_op, &edf__relu_op,
-    &edf__exp_op, &edf__sum_op, &edf__mean_op, &edf__softmax_op, &edf__log_loss_op,
-    &edf__softmax_log_loss_op, &edf__gelu_op, &edf__log_softmax_op, &edf__bce_op,
-    &edf__dropout_op, &edf__reshape_op };
-  for (size_t k = 0; k < sizeof built_in / sizeof *built_in; k++)
-    if (y->about == built_in[k]) return 0;
-  for (int f = 0; f < EDF__FUNCTIONS; f++) if (y->about == &edf__function_op[f]) return 0;
-  for (int f = 0; f <= EDF__MIN; f++) if (y->about == &edf__pair_op[f]) return 0;
-  return y->shape != edf__einsum_shape;
-}
 
 /* ---- A copy of a node with copies of its inputs. Each array is between guards. */
 static edf_real *edf__guarded(size_t n, const edf_real *from) {
@@ -5990,9 +5962,8 @@ double edf_gradcheck(edf_node *node) {
   for (size_t i = 0; i < n; i++)         /* Running statistics change.                        */
     value[i] = edf__guarded(edf.parameters[i]->size, edf_value(edf.parameters[i]));
   edf__run_forward("edf_gradcheck", node);
-  edf__find_needs();
-  edf__check_loss("edf_gradcheck", node);
-  edf__run_both(node, was.draws);
+  edf__begin_backward("edf_gradcheck", node);      /* A wrong backward may change values.     */
+  edf__end_backward();
   for (int i = 0; i < edf__n_nodes(); i++) if (edf__nth(i)->active) edf_value(edf__nth(i));
   edf__block *before = edf.kept;         /* The check frees all blocks in front of it.        */
   struct edf__workspace *work = edf.workspace;
@@ -6000,7 +5971,7 @@ double edf_gradcheck(edf_node *node) {
   printf("gradcheck of %s, built at %s:%d\n", edf_label(node), node->file, node->line);
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *y = edf.compnodes[i];
-    if (edf__is_custom(y) && edf__runs_backward(y))
+    if (y->custom && edf__runs_backward(y))
       worst = fmax(worst, edf__check_alone(y, was.draws));
   }
   if (worst <= edf__tolerance) worst = fmax(worst, edf__check_graph(node, was.draws));

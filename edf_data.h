@@ -838,14 +838,15 @@ static edf_data__saved edf_data__find_tensor(const edf_data__file *f, char *head
   edf_data__require(f, f->at, found || *t.suffix, "there is no tensor for parameter \"%s\", "
                     "declared at %s:%d", t.p->name, t.p->file, t.p->line);
   if (!found) return s;
-  const char *type = found + begin.n;
+  const char *type = found + begin.n, *theirs = type + strcspn(type, "[");
   edf_write(&shape, "\", \"shape\":[%s], \"data_offsets\":[",
             edf_data__dims(t.p->dim, t.p->rank));
   s.bytes = !strncmp(type, "F32", 3) ? 4 : !strncmp(type, "F64", 3) ? 8 : 0;
   edf_data__require(f, f->at, s.bytes && !strncmp(type + 3, shape.at, shape.n), "tensor "
-                    "\"%s%s\" is %.*s, expected F32 or F64%s; parameter \"%s\" is declared at "
-                    "%s:%d", t.p->name, t.suffix, (int)strcspn(type, "}"), type, shape.at,
-                    t.p->name, t.p->file, t.p->line);
+                    "\"%s%s\" is %.*s %.*s], expected F32 or F64 [%s] with data_offsets; "
+                    "parameter \"%s\" is declared at %s:%d", t.p->name, t.suffix,
+                    (int)strcspn(type, "\""), type, (int)strcspn(theirs, "]"), theirs,
+                    edf_data__dims(t.p->dim, t.p->rank), t.p->name, t.p->file, t.p->line);
   int n = sscanf(type + 3 + shape.n, "%llu, %llu]}%1[,}]", &s.begin, &s.end, next);
   edf_data__require(f, f->at, n == 3 && s.end <= edf_data__left(f) && s.end >= s.begin &&
                     s.end - s.begin == t.p->size * s.bytes, "tensor \"%s%s\" has the offsets "

@@ -1581,7 +1581,8 @@ static void edf_slide__resolve_name(edf_slide__statement *l, edf_slide__expr *x)
   if (edf_slide__is_over(x->at))
     edf__syntax(s, x->at, "%s over which index? As in %s_i", x->at, x->at);
   if (behind[strspn(behind, " ")] == '(')
-    edf__syntax(s, x->at, "there is no function %s", x->at);
+    edf__syntax(s, x->at, "there is no function %s. A new scalar needs a line 'parameter %s'",
+                x->at, x->at);
   edf__syntax(s, x->at, "unknown name %s. A new weight needs indices, as in %s[j]. A new "
               "scalar needs a line 'parameter %s'. Insert a number: %%g", x->at, x->at, x->at);
 }
@@ -1652,8 +1653,8 @@ static void edf_slide__bind_product(const edf_slide__statement *l, edf_slide__ex
   }
   const char *c = edf_slide__first_of(&l->m.e, inner == 2 ? own & summed & twice : 0);
   if (c)
-    edf__syntax(&l->m.e.scan, x->at, "one sum over %s, or two? Rename one: an outer product "
-                "sums it, and two factors here have it", c);
+    edf__syntax(&l->m.e.scan, x->at, "one sum over %s, or two? Rename one, or remove "
+                "brackets: an outer product sums it, and two factors here have it", c);
   own &= ~bound;
   edf_slide__check_bound(l, x, own & (edf_slide__small_letters(l) | ~(inner ? twice : above)));
   x->over |= own;
@@ -1779,6 +1780,10 @@ static void edf_slide__bind_line(edf_slide__statement *l) {
   for (edf_slide__expr *x = l->right; x; x = x->next) {
     edf_slide__resolve(l, x);
     edf_slide__find_means(x);
+  }
+  for (const edf__ref *r = l->m.e.ref + 1; r < l->m.e.ref + l->m.e.n_ref; r++) {
+    const edf_node *x = edf_slide__known(l->slide, r->name);
+    if (x && !edf_slide__line_of(l->slide, r->name)) edf__check_rank(&l->m.e, r, x);
   }
   edf_slide__check_loops(l);
   unsigned bound = l->left;              /* with +=, also lower-case indices on the right     */
@@ -3242,25 +3247,8 @@ static void edf_slide__read_text(edf_slide__slide *all, const edf__site *at, con
   if (!all->n) edf__fail(*at, "the program has no equation");
 }
 
-/* ---- Constants. A node that depends on no Input and no Parameter runs once for each batch
-   size: a mask or 1/B. It runs again if EDF_DEBUG has set its value to NaN. */
-static void edf_slide__run_once(edf_node *y) {
-  int is_nan = *y->value != *y->value;
-  if (y->fed != edf.batch || is_nan) y->about->forward(y);
-  y->fed = edf.batch;
-}
-static void edf_slide__mark_constants(int from) {
-  for (int i = from; i < edf.n_compnodes; i++) {
-    edf_node *y = edf.compnodes[i];
-    int constant = y->n_in > 0 && strcmp(y->op, "Dropout");
-    for (int k = 0; k < y->n_in; k++) constant &= y->in[k]->forward == edf_slide__run_once;
-    if (constant || y->shape == edf_slide__count_shape) y->forward = edf_slide__run_once;
-  }
-}
-
 /* Builds all lines of a program, and returns the node of the last line. */
 static edf_node *edf_slide__run_slide(edf_slide__slide *all) {
-  int before = edf.n_compnodes;
   edf_slide__mark_entries(all);
   for (int k = 0; k < all->n; k++) edf_slide__bind_line(&all->line[k]);
   for (int k = 0; k < all->n; k++) edf_slide__find_reads(all, &all->line[k]);
@@ -3280,7 +3268,6 @@ static edf_node *edf_slide__run_slide(edf_slide__slide *all) {
   }
   edf_slide__statement *last = edf_slide__line_of(all, all->line[all->n - 1].m.e.ref->name);
   if (!last->y) edf_slide__all_times(last);
-  edf_slide__mark_constants(before);
   return last->y;
 }
 
