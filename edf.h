@@ -2892,11 +2892,26 @@ static void edf__row(const edf_loop *l, edf_real c, int assign, edf_real *out,
       out[i * so] = (assign && (so || !i) ? 0 : out[i * so]) + c * a[i * sa] * b[i * sb];
 }
 
+/* Rows that are added up to one row go four at a time, since an addition waits for the last
+   addition to the same entry. */
 static void edf__rows(const edf_route *r, int assign, edf_real *out, const edf_real *a,
                       const edf_real *b) {
   const edf_loop *end = r->nest.loop + r->nest.n, *row = r->nest.n > 0 ? end - 1 : &edf__once;
   const edf_loop *outer = r->nest.n > 1 ? end - 2 : &edf__once;
-  for (ptrdiff_t i = 0; i < outer->n; i++)
+  int x = row->s[EDF_A] ? EDF_A : EDF_B, y = EDF_A + EDF_B - x;
+  int sums = row->s[EDF_OUT] == 1 && row->s[x] == 1 && !row->s[y] && !outer->s[EDF_OUT];
+  const edf_real *from = x == EDF_A ? a : b, *stays = x == EDF_A ? b : a;
+  ptrdiff_t i = sums && assign, s = outer->s[x];
+  if (i) edf__row(row, r->nest.alpha, assign, out, a, b);
+  for (; sums && i + 4 <= outer->n; i += 4) {
+    const edf_real *p = from + i * s;
+    edf_real c[4];
+    for (int k = 0; k < 4; k++) c[k] = r->nest.alpha * stays[(i + k) * outer->s[y]];
+    for (ptrdiff_t k = 0; k < row->n; k++)
+      out[k] = out[k] + c[0] * p[k] + c[1] * p[k + s] + c[2] * p[k + 2 * s] +
+               c[3] * p[k + 3 * s];
+  }
+  for (; i < outer->n; i++)
     edf__row(row, r->nest.alpha, assign && (i == 0 || outer->s[EDF_OUT]),
              out + i * outer->s[EDF_OUT], a + i * outer->s[EDF_A], b + i * outer->s[EDF_B]);
 }
@@ -5343,7 +5358,7 @@ static edf__line *edf__write_lines(void) {
         continue;
       edf__put_inside(&line[i].line, l);
       merged |= l->inside;
-      if (edf__is_one(x) && !strstr(line[i].line.at, l->label)) l->inside = 1;
+      if (!strstr(line[i].line.at, l->label)) l->inside = 1;      /* a factor 1 or 0          */
     }
     if (!other || merged || (y->written && y->written->inner)) continue;
     line[i].line.n = 0;
