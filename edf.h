@@ -4952,9 +4952,11 @@ static void edf__write_nodes(edf_page *out, char **text, int n) {
       int forward = edf__position_in(text[i]) > edf__position_in(text[i - 1]);
       for (; forward && more % step; more--) edf_write(out, "%s", text[i++]);
       more -= more % step;
-      edf_write(out, "       nodes %ld to %ld: as nodes %ld to %ld, %d more times\n",
+      long from = edf__position_in(text[i - step]), to = edf__position_in(text[i - 1]);
+      edf_write(out, "       nodes %ld to %ld: as node%s, %d more times\n",
                 edf__position_in(text[i]), edf__position_in(text[i + more - 1]),
-                edf__position_in(text[i - step]), edf__position_in(text[i - 1]), more / step);
+                step > 1 ? edf__text("s %ld to %ld", from, to) : edf__text(" %ld", to),
+                more / step);
       i += more - 1;
       shown = -1;
     } else edf_write(out, "%s", text[i]);

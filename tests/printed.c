@@ -554,8 +554,8 @@ TEST(equal_steps_are_printed_once) {
   edf_equations("h[b,t,j] = tanh(V[j,I] h[b,t-1,I] + x[b,t,j])");
   printed_lines();
   WORDS(captured, "3  h@3[b,j] = tanh(V[j,I] h@1[b,I] + x[b,1,j])|[t=1]\n|"
-        "nodes 5 to 39: as nodes 3 to 3, 18 more times|39  h@39|"
-        "nodes 37 to 3: as nodes 39 to 39, 18 more times|1  h@1");
+        "nodes 5 to 39: as node 3, 18 more times|39  h@39|"
+        "nodes 37 to 3: as node 39, 18 more times|1  h@1");
   CHECK(!strstr(captured, "x[b,2,j]"), "the third step is printed:\n%s", captured);
 }
 
