@@ -299,6 +299,14 @@ static int edf_lab__is_no_probability(edf_lab__doctor *d, edf_node *P) {
   return edf_lab__is(d->part[EDF_LAB__HEAD], "LogLoss") && !d->s.bad &&
          !edf_lab__sums_to_one(P);
 }
+/* As in softmax_k s[b,k] - c[k], which subtracts c from the probabilities. */
+static int edf_lab__is_above_one(edf_lab__doctor *d, edf_node *y) {
+  edf_node *p = y->in[0];
+  if (!edf_lab__is_look(d) || !edf_lab__is(y, "Log") || !edf_lab__is(p, "Lookup")) return 0;
+  d->a = edf_lab__stats(p).greatest;
+  d->x = p->in[0];
+  return d->a > 1.01;
+}
 static int edf_lab__is_exchanged(edf_lab__doctor *d, edf_node *c) {
   (void)d;
   return c->n_in == 2 && strstr(c->op, "Loss") && c->in[0]->kind == EDF_INPUT &&
@@ -495,6 +503,9 @@ static const struct {
     "the last layer is affine, and one Softmax before LogLoss, none before SoftmaxLogLoss" },
   { EDF_LAB__FIRST, EDF_LAB__OUTPUT, 0, edf_lab__is_no_probability,
     "LogLoss of @x, which does not sum to 1 over the last index", "Softmax before LogLoss" },
+  { EDF_LAB__LEARNT, EDF_COMPNODE, 0, edf_lab__is_above_one,
+    "ln of an entry of @x, which is @a: it is no probability",
+    "brackets around the argument of a softmax: softmax_k (s[b,k] - c[k])" },
   { EDF_LAB__FIRST, EDF_COMPNODE, 0, edf_lab__is_exchanged,
     "the arguments of @x are exchanged", "first the output, then the targets" },
   { EDF_LAB__FIRST, EDF_COMPNODE, 0, edf_lab__has_two_batches,

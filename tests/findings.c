@@ -190,6 +190,8 @@ TEST(layers_are_right) {
 TEST(losses_are_right) {
   SAYS("step 0: |takes scores, but", slide("relu", "6", "P[b,k] = softmax_k relu(W[k,I] "
        "x[b,I]) | k<3 \n l[b] = -ln P[b,y[b]]", 1));
+  SAYS("step 0: |no probability", slide("no brackets", "6", "P[b,k] = softmax_k W[k,I] x[b,I] + 1 "
+       "| k<3 \n l[b] = -ln P[b,y[b]]", 1));
   x = edf_input("x[b]");
   CompNode *u = Einsum("u[b] = w x[b]", edf_parameter("w"), x);
   SAYS("step 0: the arguments of|BCELoss", check("exchanged", BCELoss(x, u), 1));
