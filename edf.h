@@ -5899,7 +5899,8 @@ static int edf__breaks_arrays(const edf__check *c, const edf_node *node) {
     }
     int changes = k >= 0 && x->update == edf_frozen;           /* It is a running statistic. */
     if (k >= 0 && !changes && memcmp(x->value, node->in[k]->value, x->size * sizeof *x->value))
-      return edf__say_breach(c->y, x, "its code changes x.value", "value where grad is meant");
+      return edf__say_breach(c->y, x, "its code changes x.value",
+                             "x.grad is meant, or y.value in forward");
   }
   return 0;
 }

@@ -1584,7 +1584,8 @@ static void edf_slide__resolve_name(edf_slide__statement *l, edf_slide__expr *x)
     edf__syntax(s, x->at, "there is no function %s. A new scalar needs a line 'parameter %s'",
                 x->at, x->at);
   edf__syntax(s, x->at, "unknown name %s. A new weight needs indices, as in %s[j]. A new "
-              "scalar needs a line 'parameter %s'. Insert a number: %%g", x->at, x->at, x->at);
+              "scalar needs a line 'parameter %s'. %%g inserts a number, as in printf",
+              x->at, x->at, x->at);
 }
 static void edf_slide__resolve(edf_slide__statement *l, edf_slide__expr *x) {
   if (x->sort == EDF_SLIDE__A_NAME) edf_slide__resolve_name(l, x);
@@ -1881,7 +1882,8 @@ static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
     const char *c = l->m.e.index[i].name;
     if (p->factor[i] && l->m.extent[i] < 0)
       edf__syntax(&l->m.e.scan, p->at, "%s is a new Parameter, and nothing gives the size of "
-                  "%s: add '| %s<64' at the end of the line", r->name, c, c);
+                  "%s: add '| %s<64' at the end of the line, or write an index that has a size",
+                  r->name, c, c);
   }
   edf__reach(&l->m, p, &least, &greatest);
   if (greatest < 0 || greatest >= 1000000000)
@@ -3496,7 +3498,7 @@ edf_node *edf_find(const char *name) {
   for (int i = 0, most = -1; !x && i < edf_slide__n_nodes(); i++) {
     const char *other = edf_slide__nth(i)->name;
     int n = 0;                           /* length of the common beginning of both names      */
-    while (name[n] && name[n] == other[n]) n++;
+    while (name[n] && edf__upper(name[n]) == edf__upper(other[n])) n++;
     if (n > most) near = edf_slide__nth(i);
     if (n > most) most = n;
   }

@@ -130,7 +130,7 @@ hostile() {                                    # hostile NUMBER SCORE NAME
 hostiles() {
   why='a command in the name runs'
   make -C notes/assignments grade ID='x$(shell touch '"$dir"'/ran)' PS=1 > "$dir/out" 2>&1
-  [ $? != 0 ] && has 'neither a' && [ ! -e "$dir/ran" ]
+  [ $? != 0 ] && has 'must not contain' && [ ! -e "$dir/ran" ]
   verdict $? hostile-id
   run= user= kit=$(mktemp -d)
   [ "$(id -u)" = 0 ] && command -v setpriv > /dev/null && user=65534 &&

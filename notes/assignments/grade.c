@@ -150,6 +150,7 @@ static void grade_say_end(grade_result *r, int part, int status, int late) {
   if (late || killed == SIGXCPU || killed == SIGKILL)
     grade_say(r, "it was stopped%s: it has %g seconds\n", "", grade_part_seconds(part));
   else if (killed == SIGXFSZ) grade_say(r, "it prints more than a megabyte%s\n", "", 0);
+  else if (killed == SIGABRT) grade_say(r, "it was stopped by what it says above%s\n", "", 0);
   else if (killed)
     grade_say(r, "it crashed: %s; run it in main, in gdb\n", strsignal(killed), 0);
   else if (!strstr(r->text, ": not implemented\n"))
@@ -291,6 +292,10 @@ static void grade_print_autolab(void) {
   printf("}}\n");
 }
 
+static int grade_is_chosen(int part) {
+  return !grade.part || !strcmp(grade.part, grade_parts[part].name);
+}
+
 /* ---- The student's file, compiled by a command, GRADE_COMPILE, that reads $FILE, $PROGRAM. */
 static int grade_compile(const char *file) {
   const char *command = getenv("GRADE_COMPILE");
@@ -310,9 +315,11 @@ static int grade_compile(const char *file) {
     _exit(127);
   }
   waitpid(pid, &status, 0);
-  if (status) {
-    grade_say(&results[0], "%s, so nothing is graded\n", edf_fmt("%s %s", judge.file, why), 0);
-    grade_take(&results[0], said, "| ");
+  if (status) {                          /* the first part that is printed says it */
+    grade_result *r = results;
+    while (!grade_is_chosen((int)(r - results))) r++;
+    grade_say(r, "%s, so nothing is graded\n", edf_fmt("%s %s", judge.file, why), 0);
+    grade_take(r, said, "| ");
   }
   close(said);
   return status == 0;
@@ -352,12 +359,14 @@ static int grade_has_filter(void) {
 }
 
 static void grade_all(const char *file) {
+  int first = 0;
+  while (first < grade_count() && !grade_is_chosen(first)) first++;
+  if (first == grade_count()) grade_fail("no part is called ", grade.part);
   grade_prepare(file);
   int compiles = grade_compile(file);
-  for (int i = 0; i < grade_count(); i++) {
-    int chosen = !grade.part || !strcmp(grade.part, grade_parts[i].name);
-    if (compiles && chosen) grade_one(i);
-    if (chosen) grade_print_part(i);
+  for (int i = first; i < grade_count(); i++) {
+    if (compiles && grade_is_chosen(i)) grade_one(i);
+    if (grade_is_chosen(i)) grade_print_part(i);
     grade_write_reports();
   }
   printf("%-32s %5g of %g   (id %s, seed %llu)\n", "total", grade_total(0), grade_total(1),
@@ -398,6 +407,7 @@ static const char *grade_value(int argc, char **argv, int *i) {
 
 int main(int argc, char **argv) {
   const char *file = NULL, *example = "make grade ID=you";
+  char *end = "";
   FILE *random = fopen("/dev/urandom", "rb");
   if (!random || fread(&grade.seed, 4, 1, random) != 1) grade.seed = (unsigned)time(NULL);
   if (random) fclose(random);
@@ -409,11 +419,12 @@ int main(int argc, char **argv) {
     else if (!strcmp(a, "--json")) grade.json = grade_value(argc, argv, &i);
     else if (!strcmp(a, "--part")) grade.part = grade_value(argc, argv, &i);
     else if (!strcmp(a, "--handout")) grade.handout = grade_value(argc, argv, &i);
-    else if (!strcmp(a, "--seed")) grade.seed = strtoull(grade_value(argc, argv, &i), NULL, 10);
+    else if (!strcmp(a, "--seed")) grade.seed = strtoull(grade_value(argc, argv, &i), &end, 10);
     else if (!strcmp(a, "--autolab")) grade.autolab = 1;
     else if (*a == '-' || file) grade_fail("what is this? ", a);
     else file = a;
   }
+  if (*end) grade_fail("--seed is not a whole number: ", end);
   if (!*judge.id) grade_fail("expected --id, the student's; ", example);
   if (grade.handout) grade_print_handout(grade.handout);
   else if (file) grade_all(file);

@@ -62,6 +62,7 @@ async function compile() {
   $('program').setAttribute('aria-label', r.error === null ? 'Program' : 'Program of the last text without an error');
   show_error(r.error, text);
   if (r.error !== null) return;
+  if (text !== state.text) $('verdict').textContent = '';
   state.text = text;
   show_program(r.answers[0]);
   document.documentElement.dataset.ms = (performance.now() - start).toFixed(1);
@@ -155,7 +156,7 @@ async function reset() {
   $('picture').replaceChildren();
   if (r.error === null) await look();
 }
-const step_command = n => `step ${n} ${+$('rate').value || 0} ${+$('batch').value || 1} ${$('rule').value}`;
+const step_command = n => `step ${n} ${+$('rate').value || 0} ${+$('batch').value} ${$('rule').value}`;
 async function step(n) {
   const r = await trainer.run([step_command(n)]);
   if (r.error !== null) {
@@ -343,7 +344,8 @@ $('play').onclick = () => play(!state.playing);
 $('one').onclick = async () => { play(false); if (await step(1)) await look(); };
 $('reset').onclick = () => { play(false); reset(); };
 $('tensor').onchange = () => { save(); show_tensor(); };
-$('line').onchange = save;
+$('line').onchange = () => { $('verdict').textContent = ''; save(); };
+$('answer').oninput = () => { $('verdict').textContent = ''; };
 $('judge').onclick = () => { save(); judge(`answer ${$('line').value}\n${$('answer').value}`); };
 $('gradcheck').onclick = () => judge('check');
 $('share').onclick = async () => { save(); try { await navigator.clipboard.writeText(location.href); $('share').textContent = 'Copied'; }
