@@ -219,7 +219,7 @@ typedef struct edf__written {
 } edf__written;
 
 /* A kind of node. In formulas @ stands for the indices, ~ for the summed ones, % for their
-   number, & for those before the last: P[&y@] is P[b,y[b]]. See >>print. */
+   sizes, & for those before the last: P[&y@] is P[b,y[b]]. See >>print. */
 typedef struct edf_op {
   const char *name;                      /* "Tanh"                                            */
   void (*shape)(edf_node *);             /* NULL: the shape of the first input                */
@@ -1523,7 +1523,7 @@ static void edf__mean_backward(edf_node *y) {
   for (size_t i = 0; i < x->size; i++) edf_addgrad(x, i, y->grad[0] / (edf_real)x->size);
 }
 static const edf_op edf__mean_op = { "Mean", edf__scalar_shape, edf__mean_forward,
-  edf__mean_backward, "y x", "y = 1/% sum_~ x~", "x.grad@ += y.grad / %" };
+  edf__mean_backward, "y x", "y = mean_~ x~", "x.grad@ += (1/%) y.grad" };
 edf_node *edf_mean_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__mean_op, file, line, x);
 }
@@ -4439,7 +4439,10 @@ static int edf__next_word(edf__word *w) {
     w->kind = '0';
     edf__decimal(&end);                  /* moves end past it                                 */
   }
-  if (w->kind == '_' && *end == '{') end = strchr(end, '}') + 1;
+  if (w->kind == '_' && *end == '{') {
+    end += strcspn(end, "}\n");
+    end += *end == '}';
+  }
   if (end == c && *c && *c != '\n') end++;
   w->n = (size_t)(end - c);
   return w->n > 0;
@@ -4652,7 +4655,7 @@ static void edf__write_loops(edf_page *out, const edf_node *y, const edf__term *
    and alone
      ~ ?  stand for the summed ones        sum_K      !  the row's ones        k
      &    for those before the row         b,t,       #  the state's number, ## its second
-     %    for the number of x's entries
+     %    for the sizes of all indices  (B K)
    The row is the indices that y does not have, or that it reduces. Each line is a statement.
    Lines after a blank line hold if edf.training is 0. A formula with a $ is written for each
    input x, or for the first two of more than eight. edf_formula's texts have none of these. */
@@ -4722,28 +4725,32 @@ static int edf__mark_has(const edf__formula *f, char mark, const edf_node *x, in
     case '?':  return d < n - 1 ? 2 : x != NULL;
     case '!':  return in_row;
     case '&':  return !in_row;
+    case '%':  return 2;
     default:   return mark == '$';
   }
 }
 
 static void edf__write_mark(edf_page *out, edf__formula *f, char mark, const edf_node *x) {
-  int n = 0, axis = f->l.n - f->row, from = 0, lacks = 0;
+  int n = 0, axis = f->l.n - f->row, from = 0, lacks = 0, summed = 0;
   if (!x && mark == '@') x = f->y;       /* after a name of the formula's own: mask@          */
   for (int k = 0; mark == '$' && k <= f->operand; k++) {
     lacks = f->y->in[k]->rank < f->y->rank;
     if (k < f->operand) from += lacks ? 1 : f->y->in[k]->dim[axis];
   }
+  for (int d = 0; d < f->l.n; d++) summed += !x && edf__mark_has(f, mark, x, d) == 2;
+  if (summed > 1) edf_write(out, mark == '%' ? "(" : "{");
   for (int d = 0; d < f->l.n; d++) {
     int has = edf__mark_has(f, mark, x, d), shifted = d == axis && (lacks || from);
     const char *name = f->l.name[d];
     if (f->on_left && (has == 1 || mark == '\'')) edf__loop_over(f, name);
     if (!has) continue;
-    edf_write(out, n++ ? "," : x ? "[" : "");
+    edf_write(out, n++ ? mark == '%' ? " " : "," : x ? "[" : "");
     for (const char *c = name; *c && !(shifted && lacks); c++)
       edf_write(out, "%c", has == 2 ? edf__upper(*c) : *c);
     if (shifted) edf_write(out, lacks ? "%d" : "+%d", from);
   }
   if (n && (x || mark == '&')) edf_write(out, x ? "]" : ",");
+  if (summed > 1) edf_write(out, mark == '%' ? ")" : "}");
 }
 
 /* Writes one statement, up to the end of its line, without the indices of scalars. */
@@ -4771,9 +4778,8 @@ static void edf__write_formula(edf_page *out, edf__formula *f, const char *text)
       if (factor && number == 1) w.n++;
       else edf_write(out, number < 0 && (factor || w.at[-1] == '^') ? "(%g)" : "%g", number);
     }
-    else if (w.kind != '%') edf__write_mark(out, f, w.kind, x);
-    else if (f->y->in[0]->size) edf_write(out, "%zu", f->y->in[0]->size);
-    else edf_write(out, "n");
+    else if (w.kind != '%' || f->l.n) edf__write_mark(out, f, w.kind, x);
+    else edf_write(out, "1");
     if (w.kind != 'g') x = tensor;
   }
 }
