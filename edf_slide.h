@@ -1882,8 +1882,8 @@ static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
     const char *c = l->m.e.index[i].name;
     if (p->factor[i] && l->m.extent[i] < 0)
       edf__syntax(&l->m.e.scan, p->at, "%s is a new Parameter, and nothing gives the size of "
-                  "%s: add '| %s<64' at the end of the line, or write an index that has a size",
-                  r->name, c, c);
+                  "%s: add '| %s<64' at the end of the line%s", r->name, c, c,
+                  edf__is_capital(c) ? ", or write an index that another tensor has" : "");
   }
   edf__reach(&l->m, p, &least, &greatest);
   if (greatest < 0 || greatest >= 1000000000)
