@@ -4655,7 +4655,7 @@ static void edf__write_loops(edf_page *out, const edf_node *y, const edf__term *
    and alone
      ~ ?  stand for the summed ones        sum_K      !  the row's ones        k
      &    for those before the row         b,t,       #  the state's number, ## its second
-     %    for the sizes of all indices  (B K)
+     %    for the sizes of all indices  (B K)         # - 1  is one number
    The row is the indices that y does not have, or that it reduces. Each line is a statement.
    Lines after a blank line hold if edf.training is 0. A formula with a $ is written for each
    input x, or for the first two of more than eight. edf_formula's texts have none of these. */
@@ -5209,7 +5209,7 @@ static const edf_node *edf__operand_of(const edf_node *y, int k) {
    or mean: then texts can be put into its text. */
 static int edf__is_entrywise(const edf_node *y) {
   if (edf__has_equation(y)) return strchr("ms", edf__einsum_of(y)->kind) != NULL;
-  return edf__has_formula(y) && *y->about->tensors && !strpbrk(y->about->formula, "~?&%");
+  return edf__has_formula(y) && *y->about->tensors && !strpbrk(y->about->formula, "~?&");
 }
 /* Writes the line of y as slides write it: sigmoid(x), 1/x, [x > 0], and B for its size.
    Returns 0 if this is the line of edf__write_forward. */
@@ -5243,11 +5243,12 @@ static int edf__clashes(const edf_node *y, const char *line) {
       clashes |= edf__has_other(line, edf__shown(y)->index[i].name, 1);
   return clashes;
 }
-/* Writes node x inside the line of its only reader, if it is there once. */
+/* Writes node x inside the line of its only reader, if it is there once. A factor 1 or 0 is not
+   there at all. */
 static void edf__put_inside(edf_page *text, edf__line *x) {
   edf__span right = edf__read_said(text->at).right, m, other;
   m = edf__find_tensor(right, x->label, "");
-  if (!m.at) return;
+  if (!m.at) { x->inside = !strstr(text->at, x->label); return; }
   other = edf__find_tensor(edf__between(m.at + m.n, right.at + right.n), x->label, "");
   x->inside = !other.at && edf__put_in(text, x->label, "", x->line.at);
 }
@@ -5305,7 +5306,7 @@ static void edf__write_said(edf_page *out, const char *statement, const char *by
     }
   }
   edf_write(out, n ? ": %.*s %s %.*s%.*s\n" : "%.*s %s %.*s%.*s\n", (int)s.left.n, s.left.at,
-            (by && s.minus != g.minus) || (!by && s.minus) ? "-=" : "+=", (int)s.right.n,
+            s.minus != (by && g.minus) ? "-=" : "+=", (int)s.right.n,
             s.right.at, defined ? (int)(end - defined) : 0, defined ? defined : "");
   edf_release(text.at);
 }
@@ -5366,7 +5367,6 @@ static edf__line *edf__write_lines(void) {
         continue;
       edf__put_inside(&line[i].line, l);
       merged |= l->inside;
-      if (!strstr(line[i].line.at, l->label)) l->inside = 1;      /* a factor 1 or 0          */
     }
     if (!other || merged || (y->written && y->written->inner)) continue;
     line[i].line.n = 0;

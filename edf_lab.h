@@ -301,10 +301,10 @@ static int edf_lab__is_no_probability(edf_lab__doctor *d, edf_node *P) {
 }
 /* As in softmax_k s[b,k] - c[k], which subtracts c from the probabilities. */
 static int edf_lab__is_above_one(edf_lab__doctor *d, edf_node *y) {
-  edf_node *p = y->in[0];
-  if (!edf_lab__is_look(d) || !edf_lab__is(y, "Log") || !edf_lab__is(p, "Lookup")) return 0;
-  d->a = edf_lab__stats(p).greatest;
-  d->x = p->in[0];
+  if (!edf_lab__is_look(d) || !edf_lab__is(y, "Log") || !edf_lab__is(y->in[0], "Lookup"))
+    return 0;
+  d->a = edf_lab__stats(y->in[0]).greatest;
+  d->x = y->in[0]->in[0];
   return d->a > 1.01;
 }
 static int edf_lab__is_exchanged(edf_lab__doctor *d, edf_node *c) {

@@ -2087,6 +2087,15 @@ static const char *edf_slide__letters_at(const edf_slide__statement *l, const ed
   return edf_slide__copy(text);
 }
 
+/* Names the indices of a function's node as in its line: x has no names in  input x[b,784]. */
+static edf_slide__value edf_slide__lettered(const edf_slide__statement *l, edf_slide__value v) {
+  edf_node *y = v.node;
+  if (y && y->kind == EDF_COMPNODE && y->rank && !edf_slide__has_equation(y)
+      && edf_slide__is_plain(l, &v) && !edf__write(y)->letters)
+    y->written->letters = edf_slide__letters_at(l, &v.at);
+  return v;
+}
+
 /* Returns the number n as a value. */
 static edf_slide__value edf_slide__number_value(const edf_slide__statement *l, double n) {
   edf_node **one = &l->slide->one;
@@ -2112,9 +2121,8 @@ static edf_slide__value edf_slide__index_value(const edf_slide__statement *l, in
   t = edf_slide__with_number(&l->slide->site, is, t, d);
   edf_slide__value v = edf_slide__new_value(l, t, extent ? 0 : 1u << i);
   if (extent) return v;
-  edf__write(t)->letters = edf_slide__letters_at(l, &v.at);
-  t->written->letters_of = -1;           /* Its index is not the first one of in[0].          */
-  return v;
+  edf__write(t)->letters_of = -1;        /* Its index is not the first one of in[0].          */
+  return edf_slide__lettered(l, v);
 }
 
 /* ---- Steps. While a recurrence runs, h[b,t-1,j] is the node of step t-1, which has only the
@@ -2759,15 +2767,6 @@ static edf_slide__value edf_slide__early_value(edf_slide__statement *l, edf_slid
   return v;
 }
 
-/* Names the indices of a function's node as in its line: x has no names in  input x[b,784]. */
-static edf_slide__value edf_slide__lettered(const edf_slide__statement *l, edf_slide__value v) {
-  edf_node *y = v.node;
-  if (y && y->kind == EDF_COMPNODE && y->rank && !edf_slide__has_equation(y)
-      && edf_slide__is_plain(l, &v) && !edf__write(y)->letters)
-    y->written->letters = edf_slide__letters_at(l, &v.at);
-  return v;
-}
-
 /* Builds the nodes of any expression, and returns its value. */
 static edf_slide__value edf_slide__value_of(edf_slide__statement *l, edf_slide__expr *x) {
   edf_slide__value v;
@@ -3249,8 +3248,25 @@ static void edf_slide__read_text(edf_slide__slide *all, const edf__site *at, con
   if (!all->n) edf__fail(*at, "the program has no equation");
 }
 
+/* ---- Constants. A node that depends on no Input and no Parameter runs once for each batch
+   size: a mask or 1/B. It runs again if EDF_DEBUG has set its value to NaN. */
+static void edf_slide__run_once(edf_node *y) {
+  int is_nan = *y->value != *y->value;
+  if (y->fed != edf.batch || is_nan) y->about->forward(y);
+  y->fed = edf.batch;
+}
+static void edf_slide__mark_constants(int from) {
+  for (int i = from; i < edf.n_compnodes; i++) {
+    edf_node *y = edf.compnodes[i];
+    int constant = y->n_in > 0 && strcmp(y->op, "Dropout");
+    for (int k = 0; k < y->n_in; k++) constant &= y->in[k]->forward == edf_slide__run_once;
+    if (constant || y->shape == edf_slide__count_shape) y->forward = edf_slide__run_once;
+  }
+}
+
 /* Builds all lines of a program, and returns the node of the last line. */
 static edf_node *edf_slide__run_slide(edf_slide__slide *all) {
+  int before = edf.n_compnodes;
   edf_slide__mark_entries(all);
   for (int k = 0; k < all->n; k++) edf_slide__bind_line(&all->line[k]);
   for (int k = 0; k < all->n; k++) edf_slide__find_reads(all, &all->line[k]);
@@ -3270,6 +3286,7 @@ static edf_node *edf_slide__run_slide(edf_slide__slide *all) {
   }
   edf_slide__statement *last = edf_slide__line_of(all, all->line[all->n - 1].m.e.ref->name);
   if (!last->y) edf_slide__all_times(last);
+  edf_slide__mark_constants(before);
   return last->y;
 }
 

@@ -292,12 +292,9 @@ static void grade_print_autolab(void) {
   printf("}}\n");
 }
 
-static int grade_is_chosen(int part) {
-  return !grade.part || !strcmp(grade.part, grade_parts[part].name);
-}
-
-/* ---- The student's file, compiled by a command, GRADE_COMPILE, that reads $FILE, $PROGRAM. */
-static int grade_compile(const char *file) {
+/* ---- The student's file, compiled by a command, GRADE_COMPILE, that reads $FILE, $PROGRAM.
+   r gets the reason if it does not compile. */
+static int grade_compile(const char *file, grade_result *r) {
   const char *command = getenv("GRADE_COMPILE");
   int said = grade_file(), status;
   const char *why = access(file, R_OK) ? "cannot be read" : "does not compile";
@@ -315,9 +312,7 @@ static int grade_compile(const char *file) {
     _exit(127);
   }
   waitpid(pid, &status, 0);
-  if (status) {                          /* the first part that is printed says it */
-    grade_result *r = results;
-    while (!grade_is_chosen((int)(r - results))) r++;
+  if (status) {
     grade_say(r, "%s, so nothing is graded\n", edf_fmt("%s %s", judge.file, why), 0);
     grade_take(r, said, "| ");
   }
@@ -358,12 +353,16 @@ static int grade_has_filter(void) {
   return waitpid(pid, &status, 0) == pid && status == 0;
 }
 
+static int grade_is_chosen(int part) {
+  return !grade.part || !strcmp(grade.part, grade_parts[part].name);
+}
+
 static void grade_all(const char *file) {
   int first = 0;
   while (first < grade_count() && !grade_is_chosen(first)) first++;
   if (first == grade_count()) grade_fail("no part is called ", grade.part);
   grade_prepare(file);
-  int compiles = grade_compile(file);
+  int compiles = grade_compile(file, &results[first]);
   for (int i = first; i < grade_count(); i++) {
     if (compiles && grade_is_chosen(i)) grade_one(i);
     if (grade_is_chosen(i)) grade_print_part(i);

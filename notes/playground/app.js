@@ -42,10 +42,11 @@ function restore() {
   $('answer').value = all.get('answer') || '';
   for (const id of chosen) if (all.get(id)) wanted[id] = all.get(id);
 }
+const forget = () => { $('verdict').textContent = ''; };   // what was judged has changed
 function show_example(example) {
   $('example').value = example.name;
   $('slide').value = example.text;
-  $('verdict').textContent = '';
+  forget();
   $('answer').value = '';
   for (const key of ['data', 'rule', 'rate', 'batch']) $(key).value = example[key];
   if (!$('seed').value) $('seed').value = 1;
@@ -62,7 +63,7 @@ async function compile() {
   $('program').setAttribute('aria-label', r.error === null ? 'Program' : 'Program of the last text without an error');
   show_error(r.error, text);
   if (r.error !== null) return;
-  if (text !== state.text) $('verdict').textContent = '';
+  if (text !== state.text) forget();
   state.text = text;
   show_program(r.answers[0]);
   document.documentElement.dataset.ms = (performance.now() - start).toFixed(1);
@@ -344,8 +345,8 @@ $('play').onclick = () => play(!state.playing);
 $('one').onclick = async () => { play(false); if (await step(1)) await look(); };
 $('reset').onclick = () => { play(false); reset(); };
 $('tensor').onchange = () => { save(); show_tensor(); };
-$('line').onchange = () => { $('verdict').textContent = ''; save(); };
-$('answer').oninput = () => { $('verdict').textContent = ''; };
+$('line').onchange = () => { forget(); save(); };
+$('answer').oninput = forget;
 $('judge').onclick = () => { save(); judge(`answer ${$('line').value}\n${$('answer').value}`); };
 $('gradcheck').onclick = () => judge('check');
 $('share').onclick = async () => { save(); try { await navigator.clipboard.writeText(location.href); $('share').textContent = 'Copied'; }
