@@ -1751,7 +1751,7 @@ edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) {
 }
 
 /* ---- An equation as it is read. */
-enum { EDF__MAX_REF = 32 };
+enum { EDF__MAX_REF = 32, EDF__MAX_MASK = 16 };
 typedef struct {                         /* a position in a tensor: 2*i+DI-1                  */
   int factor[EDF_MAX_INDEX];
   int constant;
@@ -1773,7 +1773,11 @@ typedef struct {                         /* a number times n tensors, the first 
   double number;
   int first, n;
   const char *at;
+  unsigned masks;                        /* Bit m is 1 if mask[m] holds for this term.        */
 } edf__term;
+typedef struct {                         /* keeps the index values with i[low] - i[high] +    */
+  int low, high, constant;               /* constant <= 0; an index -1 counts as 0            */
+} edf__mask;
 
 typedef struct edf__equation edf__equation;
 struct edf__equation {
@@ -1782,6 +1786,8 @@ struct edf__equation {
   edf__index index[EDF_MAX_INDEX];
   edf__term term[EDF__MAX_REF];
   edf__ref *ref;                         /* ref[0] is the left-hand side                      */
+  int n_mask;                            /* Only edf_slide.h makes masks.                     */
+  edf__mask mask[EDF__MAX_MASK];
   void *line;                            /* edf_slide.h: the line that is being read, or NULL */
   int (*read_position)(edf__equation *e, int f);   /* edf_slide.h: reads a lookup or a group  */
 };
@@ -1904,6 +1910,9 @@ static unsigned edf__term_has(const edf__equation *e, const edf__term *t) {
   unsigned has = 0;
   for (int f = t->first; f < t->first + t->n; f++) has |= edf__ref_has(&e->ref[f]);
   return has;
+}
+static unsigned edf__mask_has(const edf__mask *m) {
+  return (m->low < 0 ? 0 : 1u << m->low) | (m->high < 0 ? 0 : 1u << m->high);
 }
 /* Returns the index that is alone in its position, or -1. */
 static int edf__alone(const edf__equation *e, const edf__place *p) {
@@ -2222,6 +2231,64 @@ static void edf__contract(edf__contraction *c, int assign, edf_node *const of[3]
                          edf__array_of(of, grads, EDF_B));
 }
 
+/* ---- Masks. A pair that a mask excludes has no influence, also if it is NaN or infinite. While
+   all numbers are finite, a factor of the term is 0 for these pairs, and the fast loops run.
+   Otherwise this loop leaves the pairs out. */
+
+/* Returns 1 if index values i satisfy the masks of term t. An index that the loops do not have
+   takes the value that excludes least. */
+static int edf__is_kept(const edf__einsum *m, const edf__term *t, unsigned has,
+                        const ptrdiff_t *i) {
+  for (int k = 0; k < m->e.n_mask; k++) {
+    const edf__mask *mask = &m->e.mask[k];
+    int low = mask->low, high = mask->high, knows_high = high < 0 || has >> high & 1;
+    unsigned both = edf__mask_has(mask);
+    if (!(t->masks >> k & 1) || (both && !(both & has))) continue;
+    ptrdiff_t least = low < 0 || !(has >> low & 1) ? 0 : i[low];
+    ptrdiff_t most = high < 0 ? 0 : knows_high ? i[high] : m->extent[high] - 1;
+    if (least - most + mask->constant > 0) return 0;
+  }
+  return 1;
+}
+/* Adds alpha a b to out, as edf_contract_reference, for the index values that are kept. */
+static void edf__contract_kept(const edf__einsum *m, const edf__term *t, const edf_nest *nest,
+                               edf_real *out, const edf_real *a, const edf_real *b) {
+  static const edf_loop once = { 1, { 0, 0, 0 }, NULL };
+  unsigned has = edf__ref_has(m->e.ref) | edf__term_has(&m->e, t);
+  edf_nest all = *nest;                  /* Its loop k is index k of the equation.            */
+  ptrdiff_t i[EDF_MAX_INDEX] = { 0 };
+  int k, n = 0;
+  all.n = m->e.n_index;
+  for (k = 0; k < all.n; k++) all.loop[k] = has >> k & 1 ? nest->loop[n++] : once;
+  for (k = 0; k < all.n; k++) if (all.loop[k].n <= 0) return;
+  do {
+    if (edf__is_kept(m, t, has, i))
+      out[edf__entry(&all, EDF_OUT, i)] += all.alpha * a[edf__entry(&all, EDF_A, i)] *
+                                           b[edf__entry(&all, EDF_B, i)];
+    for (k = all.n - 1; k >= 0 && ++i[k] == all.loop[k].n; k--) i[k] = 0;
+  } while (k >= 0);
+}
+
+static int edf__is_finite(const edf_real *v, size_t n) {
+  int bad = 0;
+  for (size_t i = 0; i < n; i++) bad |= !(v[i] - v[i] == 0);
+  return !bad;
+}
+/* Runs term number `t` of y, or for x = 1 or 2 the gradient of its factor x - 1. */
+static void edf__run_term(const edf_node *y, int t, int x, int assign, edf_node *const of[3],
+                          unsigned grads) {
+  edf__einsum *m = edf__einsum_of(y);
+  edf__contraction *c = &m->run[3 * t + x];
+  edf_real *v[3];
+  int finite = 1;
+  for (int k = 0; k < 3; k++) v[k] = edf__array_of(of, grads, k);
+  for (int k = EDF_A; m->e.term[t].masks && k <= EDF_B; k++)
+    finite &= edf__is_finite(v[k], of[k] ? of[k]->size : 1);
+  if (finite) { edf__contract(c, assign, of, grads); return; }
+  if (assign) edf__fill(of[EDF_OUT], grads & 1 ? EDF_GRAD : EDF_VALUE, 0);
+  edf__contract_kept(m, &m->e.term[t], &c->nest, v[EDF_OUT], v[EDF_A], v[EDF_B]);
+}
+
 /* Returns factor f of a term, or NULL for the number 1. */
 static edf_node *edf__factor(const edf_node *y, const edf__term *t, int f) {
   return f < t->n ? y->in[edf__einsum_of(y)->e.ref[t->first + f].operand] : NULL;
@@ -2233,7 +2300,7 @@ static void edf__einsum_forward(edf_node *y) {
   for (int i = 0; i < m->e.n_term; i++) {
     const edf__term *t = &m->e.term[i];
     edf_node *of[3] = { y, edf__factor(y, t, 0), edf__factor(y, t, 1) };
-    edf__contract(&m->run[3 * i], i ? EDF__ADD : first, of, 0);
+    edf__run_term(y, i, 0, i ? EDF__ADD : first, of, 0);
   }
 }
 static void edf__einsum_backward(edf_node *y) {
@@ -2244,8 +2311,7 @@ static void edf__einsum_backward(edf_node *y) {
       edf_node *x = edf__factor(y, t, f), *other = edf__factor(y, t, 1 - f);
       edf_node *of[3] = { x, f ? other : y, f ? y : other };
       if (!x->grad) continue;
-      edf__contract(&m->run[3 * i + 1 + f], x->grad_is_zero ? EDF__ASSIGN : EDF__ADD, of,
-                    1u | 2u << f);
+      edf__run_term(y, i, 1 + f, x->grad_is_zero ? EDF__ASSIGN : EDF__ADD, of, 1u | 2u << f);
       x->grad_is_zero = 0;
     }
   }
@@ -2436,8 +2502,9 @@ static void edf__softmax_backward(edf_node *P) {
   size_t K = edf__columns(P);
   EDF__SHARED_LOOP(P->size)
   for (size_t b = 0; b < P->size; b += K) {
-    edf_real e = edf__dot(P->value + b, P->grad + b, (ptrdiff_t)K);
-    for (size_t k = b; k < b + K; k++) edf_addgrad(s, k, P->value[k] * (P->grad[k] - e));
+    size_t n = edf__row_end(P, b / K, K);
+    edf_real e = edf__dot(P->value + b, P->grad + b, (ptrdiff_t)n);
+    for (size_t k = b; k < b + n; k++) edf_addgrad(s, k, P->value[k] * (P->grad[k] - e));
   }
 }
 static const edf_op edf__softmax_op = { "Softmax", edf__softmax_shape, edf__softmax_forward,
@@ -2448,6 +2515,9 @@ edf_node *edf_softmax_at(const char *file, int line, edf_node *s) {
 }
 
 /* ---- Labels are class numbers, one for each row of scores. */
+
+/* Returns 1 if edf_real has all class numbers below K. A float skips odd numbers above 2^24. */
+static int edf__has_classes(int K) { return EDF_REAL_IS_DOUBLE || K <= 16777216; }
 static void edf__loss_shape(edf_node *loss) {
   const edf_node *P = loss->in[0], *y = loss->in[1];
   int equal = P->rank == y->rank + 1;
@@ -2457,6 +2527,9 @@ static void edf__loss_shape(edf_node *loss) {
               "\n  %s\n  %s", edf__dims(y, y->rank), edf__dims(P, P->rank - 1),
               P->rank < y->rank ? " (are the labels the second operand?)" : "", edf__show(P),
               edf__show(y));
+  if (!edf__has_classes(P->dim[P->rank - 1]))
+    edf__fail(edf__site_of(loss), "%d classes: a float has class numbers up to 16777216; use "
+              "cc -DEDF_REAL=double\n  %s", P->dim[P->rank - 1], edf__show(P));
   loss->rank = y->rank;
   memcpy(loss->dim, y->dim, sizeof loss->dim);
 }
@@ -2555,7 +2628,7 @@ static edf_node *edf__pad(const edf__einsum *m, edf__site at, edf__ref *r, edf_n
   static const char *const names[EDF_MAX_RANK] = { "i", "j", "k", "l", "m", "n", "o", "p" };
   edf__einsum copy = edf__equation_like(m);
   edf__ref to = *r, from = *r;
-  edf__term term = { 1, 1, 1, r->name };
+  edf__term term = { 1, 1, 1, r->name, 0 };
   int outside = 0;
   for (int d = 0; d < r->rank; d++) {
     ptrdiff_t least, greatest, n = x->dim[d];
@@ -2580,6 +2653,7 @@ static edf_node *edf__pad(const edf__einsum *m, edf__site at, edf__ref *r, edf_n
   at.op = "Pad";
   copy.outside = m->kind == 'x' ? -(edf_real)HUGE_VAL : 0;
   copy.e.n_index = r->rank;
+  copy.e.n_mask = 0;
   copy.e.term[copy.e.n_term++] = term;
   to.operand = -1;
   from.operand = 0;
@@ -2600,7 +2674,7 @@ static double edf__volume(const edf__einsum *m, unsigned has) {
    node of factor f. */
 static void edf__multiply_pair(edf__einsum *m, edf__site at, edf__term *t, edf_node **x) {
   edf__ref left = { "product", -1, 0, { { { 0 }, 0, 0, NULL } } }, *r = m->e.ref + t->first;
-  edf__term both = { 1, 1, 2, t->at };
+  edf__term both = { 1, 1, 2, t->at, t->masks };
   int first = 0, second = 1;
   double best = HUGE_VAL;
   unsigned keeps = 0;                    /* the indices of the product                        */
@@ -2702,10 +2776,10 @@ static void edf__check_labels(const edf_node *loss) {
   for (size_t b = 0; y->kind == EDF_INPUT && b < y->size; b++) edf__class_in(loss, y, b, K);
 }
 
-/* Returns 1 if node y has run. The contractions of an equation ask the device themselves. A
-   gradient that the device has not written is filled with zeros. */
+/* Returns 1 if node y has run. The contractions of an equation ask the device themselves, unless
+   it has masks: then it runs here, since no device leaves pairs out. A gradient that the device has not written is filled with zeros. */
 static int edf__run_node(edf_node *y, int backward) {
-  if (edf__is_equation(y)) return 0;
+  if (edf__is_equation(y) && !edf__einsum_of(y)->e.n_mask) return 0;
   if (!backward) edf__check_labels(y);
   int there = edf_device->node(y, backward);
   for (int k = 0; backward && k < y->n_in; k++) edf__write_zeros(y->in[k]);
@@ -3785,23 +3859,26 @@ edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_n
   return edf__node2(&edf__softmax_log_loss_op, file, line, s, y);
 }
 
-/* ---- LogSoftmax */
+/* ---- LogSoftmax. The logarithm of an unused entry is minus infinity. */
 static void edf__log_softmax_forward(edf_node *y) {
   edf_node *s = y->in[0];
   size_t K = edf__columns(y);
   for (size_t b = 0; b < y->size; b += K) {
-    edf_real *row = y->value + b, max = edf__largest(s->value + b, (ptrdiff_t)K);
-    for (size_t k = 0; k < K; k++) row[k] = edf__exp(s->value[b + k] - max);
-    edf_real ln_Z = edf__ln(edf__total(row, (ptrdiff_t)K));
-    for (size_t k = 0; k < K; k++) row[k] = (s->value[b + k] - max) - ln_Z;
+    size_t n = edf__row_end(y, b / K, K);
+    edf_real *row = y->value + b, max = edf__largest(s->value + b, (ptrdiff_t)n);
+    for (size_t k = 0; k < n; k++) row[k] = edf__exp(s->value[b + k] - max);
+    edf_real ln_Z = edf__ln(edf__total(row, (ptrdiff_t)n));
+    for (size_t k = 0; k < K; k++)
+      row[k] = k < n ? (s->value[b + k] - max) - ln_Z : -(edf_real)HUGE_VAL;
   }
 }
 static void edf__log_softmax_backward(edf_node *y) {
   edf_node *s = y->in[0];
   size_t K = edf__columns(y);
   for (size_t b = 0; b < y->size; b += K) {
-    edf_real sum = edf__total(y->grad + b, (ptrdiff_t)K);
-    for (size_t k = b; k < b + K; k++)
+    size_t n = edf__row_end(y, b / K, K);
+    edf_real sum = edf__total(y->grad + b, (ptrdiff_t)n);
+    for (size_t k = b; k < b + n; k++)
       edf_addgrad(s, k, y->grad[k] - edf__exp(y->value[k]) * sum);
   }
 }

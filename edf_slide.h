@@ -21,7 +21,7 @@
      edf__caught edf__check_rank edf__class_in edf__compare_names edf__computed edf__einsum
      edf__einsum_shape edf__equation edf__equation_node edf__fail
      edf__find_extents edf__grow edf__is_capital edf__index_of edf__letters edf__letters_of
-     edf__log_softmax_op edf__message edf__new_node edf__parse_tensor edf__place edf__reach
+     edf__log_softmax_op edf__mask edf__message edf__new_node edf__parse_tensor edf__place edf__reach
      edf__read_declared edf__read_number edf__ref edf__scan edf__scan_of edf__show
      edf__site edf__softmax_op edf__syntax edf__upper edf__write edf__write_equation
 
@@ -645,6 +645,86 @@ static void edf_slide__max_over_backward(edf_node *y) { edf_slide__max_over(y, 1
 static const edf_op edf_slide__max_over_op = { "Einsum", edf__einsum_shape,
   edf_slide__max_over_forward, edf_slide__max_over_backward, NULL, NULL, NULL };
 
+/* ---- MaskedSoftmax   P[b,k] = m[b,k] exp(s[b,k]) / sum_j m[b,j] exp(s[b,j])
+                        s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j])
+   m is 0 or 1. An entry with m = 0 is left out, whatever s is. If all are left out, P is 0. If
+   the state is 1, y is ln P:  s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_j y.grad[b,j] ---- */
+static void edf_slide__masked_softmax_forward(edf_node *y) {
+  size_t K = edf_slide__columns(y);
+  int log_of = *(const edf_real *)y->state != 0;
+  for (size_t b = 0; b < y->size; b += K) {
+    const edf_real *s = y->in[0]->value + b, *m = y->in[1]->value + b;
+    edf_real *P = y->value + b, most = -(edf_real)HUGE_VAL, Z = 0;
+    for (size_t k = 0; k < K; k++) if (m[k] != 0 && !(s[k] <= most)) most = s[k];
+    for (size_t k = 0; k < K; k++) {
+      P[k] = m[k] != 0 ? (edf_real)exp((double)(s[k] - most)) : 0;
+      Z += P[k];
+    }
+    edf_real ln_Z = (edf_real)log((double)Z);
+    for (size_t k = 0; k < K; k++) {
+      if (log_of) P[k] = m[k] != 0 ? (s[k] - most) - ln_Z : -(edf_real)HUGE_VAL;
+      else if (m[k] != 0) P[k] /= Z;
+    }
+  }
+}
+static void edf_slide__masked_softmax_backward(edf_node *y) {
+  size_t K = edf_slide__columns(y);
+  int log_of = *(const edf_real *)y->state != 0;
+  for (size_t b = 0; b < y->size; b += K) {
+    const edf_real *m = y->in[1]->value + b, *P = y->value + b, *dP = y->grad + b;
+    edf_real sum = 0;
+    for (size_t k = 0; k < K; k++) if (m[k] != 0) sum += log_of ? dP[k] : P[k] * dP[k];
+    for (size_t k = 0; k < K; k++)
+      if (m[k] != 0)
+        edf_addgrad(y->in[0], b + k, log_of ? dP[k] - (edf_real)exp((double)P[k]) * sum
+                                            : P[k] * (dP[k] - sum));
+  }
+}
+static const edf_op edf_slide__masked_softmax_op = { "MaskedSoftmax", NULL,
+  edf_slide__masked_softmax_forward, edf_slide__masked_softmax_backward, "P s m",
+  "P@ = m@ exp(s@) / sum_~ m~ exp(s~)", "s.grad@ += P@ (P.grad@ - sum_~ P~ P.grad~)" };
+static const edf_op edf_slide__masked_log_softmax_op = { "MaskedLogSoftmax", NULL,
+  edf_slide__masked_softmax_forward, edf_slide__masked_softmax_backward, "y s m",
+  "y@ = ln(m@) + s@ - ln sum_~ m~ exp(s~)",
+  "s.grad@ += y.grad@ - exp(y@) sum_~ (m~ y.grad~)" };
+
+/* ---- LogSumExp   y[b] = ln sum_k w[b,k] exp(x[b,k]); without w it counts as 1
+        x.grad[b,k] += y.grad[b] w[b,k] exp(x[b,k] - y[b])
+        w.grad[b,k] += y.grad[b] exp(x[b,k] - y[b])
+   The greatest x of the row is subtracted first, which changes only the rounding. ---- */
+static void edf_slide__log_sum_forward(edf_node *y) {
+  const edf_real *x = y->in[0]->value, *w = y->n_in > 1 ? y->in[1]->value : NULL;
+  size_t K = y->in[0]->size / y->size;
+  for (size_t b = 0; b < y->size; b++) {
+    edf_real most = -(edf_real)HUGE_VAL;
+    double sum = 0;
+    for (size_t k = b * K; k < b * K + K; k++)
+      if ((!w || w[k] != 0) && !(x[k] <= most)) most = x[k];
+    if (!(most - most == 0)) most = 0;   /* NaN, infinity, or no entry above -infinity        */
+    for (size_t k = b * K; k < b * K + K; k++)
+      if (!w || w[k] != 0) sum += (w ? (double)w[k] : 1) * exp((double)(x[k] - most));
+    y->value[b] = (edf_real)log(sum) + most;
+  }
+}
+static void edf_slide__log_sum_backward(edf_node *y) {
+  edf_node *x = y->in[0], *w = y->n_in > 1 ? y->in[1] : NULL;
+  size_t K = x->size / y->size;
+  for (size_t i = 0; i < x->size; i++) {
+    double dy = (double)y->grad[i / K], of = (double)x->value[i];
+    double e = of > -HUGE_VAL || of != of ? exp(of - (double)y->value[i / K]) : 0;
+    edf_addgrad(x, i, !w ? (edf_real)(dy * e) : w->value[i] == 0 ? 0
+                      : (edf_real)(dy * (double)w->value[i] * e));
+    if (w) edf_addgrad(w, i, (edf_real)(dy * e));
+  }
+}
+static const edf_op edf_slide__log_sum_op = { "LogSumExp", edf_slide__argmax_shape,
+  edf_slide__log_sum_forward, edf_slide__log_sum_backward, "y x", "y@ = ln sum_~ exp(x~)",
+  "x.grad@ += y.grad@ exp(x@ - y@)" };
+static const edf_op edf_slide__weighted_log_sum_op = { "LogSumExp", edf_slide__argmax_shape,
+  edf_slide__log_sum_forward, edf_slide__log_sum_backward, "y x w",
+  "y@ = ln sum_~ w~ exp(x~)",
+  "x.grad@ += y.grad@ w@ exp(x@ - y@)\nw.grad@ += y.grad@ exp(x@ - y@)" };
+
 /* Stops unless a mean or maximum writes each entry once, and a maximum reduces one tensor. */
 static void edf_slide__check_reduction(int kind, const edf__equation *e) {
   unsigned has = 0;
@@ -782,8 +862,9 @@ static ptrdiff_t edf_slide__entry_of(const edf__einsum *m, const edf__ref *r,
   return entry;
 }
 
-/* Returns the entry of the table that belongs to entry i, or -1 if it is outside. A Lookup then
-   reads 0. Stops if a class number of entry i is not valid. */
+/* Returns the entry of the table that belongs to entry i, or -1 if there is none: the entry is
+   outside the table, or its class number outside the tensor k. A Lookup then reads 0. Stops if a
+   class number of entry i is not valid. */
 static ptrdiff_t edf_slide__in_table(edf_slide__lookup *p, const edf_node *y, size_t i) {
   const edf__equation *e = &p->m->e;
   ptrdiff_t index[EDF_MAX_INDEX] = { 0 };
@@ -793,8 +874,9 @@ static ptrdiff_t edf_slide__in_table(edf_slide__lookup *p, const edf_node *y, si
     const edf__ref *k = &e->ref[p->of.place[d].by];
     if (k == e->ref) continue;
     const edf_node *x = y->in[k->operand];
-    size_t at = (size_t)edf_slide__entry_of(p->m, k, x, index);
-    p->of.place[d].constant = (int)edf__class_in(y, x, at, (size_t)p->table->dim[d]);
+    ptrdiff_t at = edf_slide__entry_of(p->m, k, x, index);
+    if (at < 0) return -1;
+    p->of.place[d].constant = (int)edf__class_in(y, x, (size_t)at, (size_t)p->table->dim[d]);
   }
   return edf_slide__entry_of(p->m, &p->of, p->table, index);
 }
@@ -901,6 +983,7 @@ struct edf_slide__expr {
   int place;                             /* if a lookup or group: its position in the tensor  */
   int closed;                            /* 1 for a call f x, or a sum that is its own node   */
   unsigned over;                         /* the indices of its sum or function, as bits       */
+  unsigned masks;                        /* the masks that hold in it: bit m is l->mask[m]    */
   int alone;                             /* 1 if it is the only factor of its product         */
   edf_slide__expr *in, *next;            /* its first part; the next part of its parent       */
   struct edf_slide__value *early;        /* its value at all steps of a recurrence, or NULL   */
@@ -1019,6 +1102,12 @@ static const struct {
   { "index", "Index", ":*#", NULL, NULL, &edf_slide__index_op, NULL },
   { "test", "Test", ":x#", NULL, NULL, &edf_slide__test_op, NULL },
   { "argmax", "ArgMax", ":x#", NULL, NULL, &edf_slide__argmax_op, NULL },
+  { "maskedsoftmax", "MaskedSoftmax", ":xx#_", NULL, NULL, &edf_slide__masked_softmax_op, NULL },
+  { "maskedlogsoftmax", "MaskedLogSoftmax", ":xx#_", NULL, NULL,
+    &edf_slide__masked_log_softmax_op, NULL },
+  { "logsumexp", "LogSumExp", ":x", NULL, NULL, &edf_slide__log_sum_op, NULL },
+  { "weightedlogsumexp", "LogSumExp", ":xx", NULL, NULL, &edf_slide__weighted_log_sum_op,
+    NULL },
   { "meanover", "", "=m", NULL, NULL, NULL, NULL },
   { "sampleover", "", "=s", NULL, NULL, NULL, NULL },
   { "maxover", "", "=x", NULL, NULL, NULL, NULL }
@@ -1662,47 +1751,35 @@ static void edf_slide__bind_product(const edf_slide__statement *l, edf_slide__ex
 }
 
 /* Applies each mask s<=t whose two indices are known at x. A product that sums s or t gets the
-   factor 1[s<=t]. If is_entry is 1, a term that sums neither gets the factor. A maximum is
-   taken of a + ln 1[s<=t], which makes excluded entries -infinity. A softmax is taken of
-   a - 1e30 1[s>t], unless its row t ends with entry t. */
-static void edf_slide__apply_bounds(edf_slide__statement *l, edf_slide__expr *x,
-                                    unsigned known, int is_entry) {
-  unsigned over = x->over;
-  int least = x->which == EDF_SLIDE__MIN_OVER || x->which == EDF_SLIDE__ARGMIN_OVER;
+   factor 1[s<=t]. If is_entry is 1, a term that sums neither gets the factor. Functions over s
+   or t leave excluded entries out by themselves. Returns the applied masks, as bits. */
+static unsigned edf_slide__apply_bounds(edf_slide__statement *l, edf_slide__expr *x,
+                                        unsigned known, int is_entry) {
+  unsigned over = x->over, applied = 0;
   const edf_slide__expr *f = edf_slide__only(x);
   for (edf_slide__mask *m = l->mask; m < l->mask + l->n_mask; m++) {
     unsigned pair = edf_slide__pair(m);
     if (pair & ~known || ((over & pair) != 0) == is_entry) continue;
     m->used = 1;
-    edf_slide__expr *test = edf_slide__new_expr(EDF_SLIDE__A_TEST, m->test->at, m->test->in);
-    test->which = m->test->which;
+    applied |= 1u << (m - l->mask);
     if (x->sort == EDF_SLIDE__A_PRODUCT) {
-      if (!(f && edf_slide__limit(l, f) == m->limit))
-        x->in = edf_slide__append_expr(x->in, test);
-      continue;
-    }
-    if (edf_slide__limit(l, x) < 0) {
-      if (x->which == EDF_SLIDE__VARIANCE_OVER || x->which > EDF_SLIDE__SOFTMAX_OVER)
-        edf__syntax(&l->m.e.scan, x->at, "a mask is for sum, mean, max, min, argmax, argmin "
-                    "and softmax");
-      int softmax = x->which == EDF_SLIDE__SOFTMAX_OVER;
-      edf_slide__expr *mask = test;
-      if (softmax) test->which ^= 7;
-      else {
-        mask = edf_slide__new_expr(EDF_SLIDE__A_CALL, test->at, test);
-        mask->which = edf_slide__function_named("ln", "x");
-      }
-      x->in = edf_slide__sum_of(x->in->at, x->in);
-      x->in->in->next = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, test->at, mask);
-      x->in->in->next->number = softmax ? -1e30 : least ? -1 : 1;
-    }
+      int done = f && f->sort == EDF_SLIDE__AN_OVER && f->which == EDF_SLIDE__SOFTMAX_OVER;
+      edf_slide__expr *test = edf_slide__new_expr(EDF_SLIDE__A_TEST, m->test->at, m->test->in);
+      test->which = m->test->which;
+      if (!done || !(f->over & pair)) x->in = edf_slide__append_expr(x->in, test);
+    } else if (x->which == EDF_SLIDE__VARIANCE_OVER || x->which > EDF_SLIDE__SOFTMAX_OVER)
+      edf__syntax(&l->m.e.scan, x->at, "a mask is for sum, mean, max, min, argmax, argmin and "
+                  "softmax");
   }
+  return applied;
 }
 
 /* Binds the indices of x. `bound` has the indices that are known around x. `summed` has the
-   capitals that products around x sum, and, 16 bits higher, the indices of sum_i around x. */
+   capitals that products around x sum, and, 16 bits higher, the indices of sum_i around x.
+   `inner` is 0 for a term of a line, 1 in a bracket, and 2 in a function, in a divisor and under
+   a power. `masks` has the masks that hold around x. */
 static void edf_slide__bind_expr(edf_slide__statement *l, edf_slide__expr *x, unsigned bound,
-                                 unsigned summed, int inner) {
+                                 unsigned summed, int inner, unsigned masks) {
   const edf__scan *s = &l->m.e.scan;
   int over = x->sort == EDF_SLIDE__AN_OVER, product = x->sort == EDF_SLIDE__A_PRODUCT;
   int reduces = edf_slide__reduces(x) || (product && x->in);
@@ -1721,19 +1798,23 @@ static void edf_slide__bind_expr(edf_slide__statement *l, edf_slide__expr *x, un
   }
   if (over || product) bound |= said;
   if (product) {
+    int is_term = !inner;
     if (said && inner) inner = 2;
     edf_slide__bind_product(l, x, bound, summed, inner);
     bound |= x->over;
     summed |= (x->over & ~said) | said << EDF_MAX_INDEX;
     if (x->in) x->in->alone = !x->in->next;
-    edf_slide__apply_bounds(l, x, bound, 0);
+    masks |= edf_slide__apply_bounds(l, x, bound, 0);
+    if (is_term) masks |= edf_slide__apply_bounds(l, x, bound, 1);
   } else if (over) {
-    edf_slide__apply_bounds(l, x, bound, 0);
+    masks |= edf_slide__apply_bounds(l, x, bound, 0);
     inner = 2;
-  } else if (x->sort == EDF_SLIDE__A_CALL || x->sort == EDF_SLIDE__A_TEST) inner = 2;
+  } else if (x->sort == EDF_SLIDE__A_CALL || x->sort == EDF_SLIDE__A_TEST ||
+             x->sort == EDF_SLIDE__A_POWER) inner = 2;
   else if (!inner) inner = 1;
+  x->masks = masks;
   for (edf_slide__expr *k = x->in; k; k = k->next)
-    edf_slide__bind_expr(l, k, bound, summed, inner);
+    edf_slide__bind_expr(l, k, bound, summed, inner, masks);
 }
 
 /* Returns the indices by whose sizes x divides: B for 1/B and for (1/B). For the divisor of a
@@ -1792,8 +1873,7 @@ static void edf_slide__bind_line(edf_slide__statement *l) {
     bound |= edf_slide__expr_has(l, x) & edf_slide__small_letters(l);
   for (edf_slide__expr *x = l->right; x; x = x->next)
     for (edf_slide__expr *p = x->in; p; p = p->next) {
-      edf_slide__bind_expr(l, p, bound, 0, 0);
-      edf_slide__apply_bounds(l, p, bound, 1);
+      edf_slide__bind_expr(l, p, bound, 0, 0, 0);
       edf_slide__check_cases(&l->m.e, p->at, l->left & ~edf_slide__expr_has(l, p),
                              p->over & ~edf_slide__extents_in(p));
       p->number *= l->sign;
@@ -2196,6 +2276,7 @@ typedef struct {
   int n_before;                          /* number of nodes when the equation was begun       */
   /* is_line is 1 for the left side of a line. any is 1 if an older node may be returned. */
   int is_line, any;
+  unsigned masks;                        /* the masks of terms that are values, as bits       */
   edf_slide__expr *divisor;              /* a factor that the kind may replace: 1/B, or NULL  */
   int is_mean;                           /* 1 if the kind replaces the divisor                */
 } edf_slide__making;
@@ -2299,6 +2380,40 @@ static int edf_slide__add_divisor(edf_slide__making *to, int first, double *numb
   return 1;
 }
 
+/* Finds what mask m means for a tensor that has the indices in `has`. An index that has a number
+   in the present step is this number. Any other index takes the value that excludes least.
+   Returns 0 if the mask then excludes nothing. */
+static int edf_slide__mask_for(const edf_slide__statement *l, const edf_slide__mask *m,
+                               unsigned has, edf__mask *to) {
+  ptrdiff_t low = l->m.extent[m->index], high = l->m.extent[m->limit];
+  int fixed_low = (int)(l->fixed >> m->index & 1), fixed_high = (int)(l->fixed >> m->limit & 1);
+  to->constant = m->test->which == 1;    /* s<t is s - t + 1 <= 0                             */
+  to->low = !fixed_low && has >> m->index & 1 ? m->index : -1;
+  to->high = !fixed_high && has >> m->limit & 1 ? m->limit : -1;
+  if (fixed_low) to->constant += l->at[m->index];
+  if (fixed_high) to->constant -= l->at[m->limit];
+  else if (to->high < 0 && high <= 0) return 0;      /* a batch of any size                   */
+  else if (to->high < 0) to->constant -= (int)high - 1;
+  return (to->low >= 0 && low <= 0) || (to->low < 0 ? 0 : low - 1) + to->constant > 0;
+}
+
+/* Gives the last term, whose tensors begin with number `first`, the masks that exclude some of
+   its entries. */
+static void edf_slide__add_masks(edf_slide__making *to, int first, unsigned masks) {
+  edf__equation *e = &to->m.e;
+  unsigned has = edf_slide__refs_have(e, first, e->n_ref) | edf_slide__ref_has(e->ref);
+  for (int m = 0; m < to->l->n_mask; m++) {
+    edf__mask mask;
+    size_t k = 0;
+    if (!(masks >> m & 1) || !edf_slide__mask_for(to->l, &to->l->mask[m], has, &mask)) continue;
+    while (k < (size_t)e->n_mask && memcmp(&e->mask[k], &mask, sizeof mask)) k++;
+    if (k == sizeof e->mask / sizeof mask)
+      edf__syntax(&e->scan, e->ref->name, "this line has too many masks");
+    if (k == (size_t)e->n_mask) e->mask[e->n_mask++] = mask;
+    e->term[e->n_term - 1].masks |= 1u << k;
+  }
+}
+
 /* Adds one term: v, v w or p. Drops a term that is zero. A number alone is a term, too. */
 static void edf_slide__add_term(edf_slide__making *to, const edf_slide__value *v,
                                 const edf_slide__value *w, edf_slide__expr *p) {
@@ -2323,6 +2438,7 @@ static void edf_slide__add_term(edf_slide__making *to, const edf_slide__value *v
   e->term[e->n_term].first = first;
   e->term[e->n_term].n = e->n_ref - first;
   e->term[e->n_term++].at = at;
+  edf_slide__add_masks(to, first, p ? p->masks : to->masks);
 }
 
 /* Adds the bounds that the equation needs. An index that may read outside needs one, if the
@@ -2355,6 +2471,10 @@ static void edf_slide__keep_letters(edf__equation *e) {
   for (int i = 0; i < e->n_index; i++) {
     if (!(has >> i & 1)) continue;
     e->index[n] = e->index[i];
+    for (edf__mask *m = e->mask; m < e->mask + e->n_mask; m++) {
+      if (m->low == i) m->low = n;
+      if (m->high == i) m->high = n;
+    }
     for (int f = 0; n < i && f < e->n_ref; f++)
       for (int d = 0; d < e->ref[f].rank; d++) {
         e->ref[f].place[d].factor[n] = e->ref[f].place[d].factor[i];
@@ -2428,6 +2548,101 @@ static edf_slide__value edf_slide__dense(edf_slide__statement *l, edf_slide__val
   return edf_slide__with_indices(l, &v, edf_slide__ref_has(&v.at));
 }
 
+/* ---- Masks as nodes. Returns the test i[low] - i[high] + constant <= 0, or > 0 if `keeps` is
+   0. */
+static edf_slide__value edf_slide__mask_test(edf_slide__statement *l, const edf__mask *mask,
+                                             int keeps) {
+  unsigned has = (mask->low < 0 ? 0 : 1u << mask->low) | (mask->high < 0 ? 0 : 1u << mask->high);
+  edf_slide__value y = edf_slide__new_value(l, NULL, has), part;
+  edf_slide__making to;
+  edf_slide__begin_equation(&to, l, &y.at);
+  for (int high = 0; high < 2; high++) {
+    int i = high ? mask->high : mask->low;
+    if (i < 0) continue;
+    part = edf_slide__index_value(l, i, 0);
+    part.number = high ? -1 : 1;
+    edf_slide__add_term(&to, &part, NULL, NULL);
+  }
+  part = edf_slide__number_value(l, mask->constant);
+  if (mask->constant || !to.m.e.n_term) edf_slide__add_term(&to, &part, NULL, NULL);
+  y.node = edf_slide__end_equation(&to, NULL, EDF_SLIDE__SUM);
+  y.node = edf_slide__with_number(&l->slide->site, &edf_slide__test_op, y.node, keeps ? 3 : 4);
+  return edf_slide__lettered(l, y);
+}
+
+/* Returns v with the number 1 at the entries that a mask excludes. So a function of v and its
+   slope are finite there, whatever v is, and no gradient goes to v. */
+static edf_slide__value edf_slide__guarded(edf_slide__statement *l, edf_slide__value v,
+                                           unsigned masks) {
+  for (int m = 0; m < l->n_mask && v.node; m++) {
+    edf__mask mask;
+    unsigned has = edf_slide__ref_has(&v.at);
+    edf_slide__making to;
+    if (!(masks >> m & 1) || !edf_slide__mask_for(l, &l->mask[m], has, &mask)) continue;
+    edf_slide__value y = edf_slide__new_value(l, NULL, has);
+    edf_slide__value keep = edf_slide__mask_test(l, &mask, 1);
+    edf_slide__value drop = edf_slide__mask_test(l, &mask, 0);
+    edf_slide__begin_equation(&to, l, &y.at);
+    to.masks = 1u << m;
+    edf_slide__add_term(&to, &v, &keep, NULL);
+    to.masks = 0;
+    edf_slide__add_term(&to, &drop, NULL, NULL);
+    y.node = edf_slide__end_equation(&to, NULL, EDF_SLIDE__SUM);
+    v = y;
+  }
+  return v;
+}
+/* Returns the masks of x that go over one of its own indices. */
+static unsigned edf_slide__own_masks(const edf_slide__statement *l, const edf_slide__expr *x) {
+  unsigned own = 0;
+  for (int m = 0; m < l->n_mask; m++)
+    if (x->over & edf_slide__pair(&l->mask[m])) own |= x->masks & 1u << m;
+  return own;
+}
+/* Returns the product of the tests of these masks, for an expression with the indices in `has`,
+   or no node if they exclude nothing. If `log` is 1, returns the sum of the logarithms: 0 and
+   minus infinity. */
+static edf_slide__value edf_slide__masks_test(edf_slide__statement *l, unsigned masks,
+                                              unsigned has, int log) {
+  edf_slide__value all = edf_slide__new_value(l, NULL, 0);
+  for (int m = 0; m < l->n_mask; m++) {
+    edf__mask mask;
+    unsigned both = has | edf_slide__pair(&l->mask[m]);
+    edf_slide__making to;
+    if (!(masks >> m & 1) || !edf_slide__mask_for(l, &l->mask[m], both, &mask)) continue;
+    edf_slide__value one = edf_slide__mask_test(l, &mask, 1);
+    if (log) one.node = edf_log_at(l->slide->site.file, l->slide->site.line, one.node);
+    edf_slide__value y = edf_slide__new_value(l, NULL, edf_slide__ref_has(&all.at) |
+                                              edf_slide__ref_has(&one.at));
+    edf_slide__begin_equation(&to, l, &y.at);
+    edf_slide__add_term(&to, &one, all.node && !log ? &all : NULL, NULL);
+    if (log && all.node) edf_slide__add_term(&to, &all, NULL, NULL);
+    if (all.node) y.node = edf_slide__end_equation(&to, NULL, EDF_SLIDE__SUM);
+    else y = one;
+    all = y;
+  }
+  return all;
+}
+
+/* Returns v, and minus infinity where a mask excludes. The result has all indices in `has`, and
+   those of the masks. */
+static edf_slide__value edf_slide__filled(edf_slide__statement *l, edf_slide__value v,
+                                          unsigned masks, unsigned has) {
+  edf_slide__value test = edf_slide__masks_test(l, masks, has, 1), keep, y;
+  edf_slide__making to;
+  keep = edf_slide__masks_test(l, masks, has, 0);
+  if (!test.node && has == edf_slide__ref_has(&v.at)) return v;
+  if (test.node) has |= edf_slide__ref_has(&test.at);
+  y = edf_slide__new_value(l, NULL, has);
+  edf_slide__begin_equation(&to, l, &y.at);
+  to.masks = masks;
+  edf_slide__add_term(&to, &v, keep.node ? &keep : NULL, NULL);
+  to.masks = 0;
+  if (test.node) edf_slide__add_term(&to, &test, NULL, NULL);
+  y.node = edf_slide__end_equation(&to, NULL, EDF_SLIDE__SUM);
+  return y;
+}
+
 /* ---- Sums of products. In a recurrence over t, a + b + h[t-1] becomes (a + b) + h[t-1]. One
    equation computes a + b for all steps, because a + b does not read the recurrence. */
 static void edf_slide__split_early(edf_slide__statement *l, edf_slide__expr *x) {
@@ -2482,8 +2697,21 @@ static edf_node *edf_slide__sum_node(edf_slide__statement *l, edf_slide__expr *x
   return edf_slide__end_equation(&to, NULL, kind);
 }
 
-/* ---- Lookups. Builds the Lookup of tensor x in `table`. If `entries` is given, builds the
-   Scatter that adds the entries to the table. */
+/* ---- Lookups. Stops if a class number of this dimension may have no exact edf_real. */
+static void edf_slide__check_classes(const edf_slide__statement *l, const char *at, int n) {
+  if (!EDF_REAL_IS_DOUBLE && n > 16777216)
+    edf__syntax(&l->m.e.scan, at, "%d classes: a float has class numbers up to 16777216; use "
+                "cc -DEDF_REAL=double", n);
+}
+/* Returns the class numbers that expression x gives. A tensor keeps its index positions, so that
+   an entry that is read outside it selects nothing. */
+static edf_slide__value edf_slide__classes_from(edf_slide__statement *l, edf_slide__expr *x) {
+  edf_slide__value k = edf_slide__value_of(l, x);
+  return x->sort == EDF_SLIDE__A_TENSOR && k.number == 1 ? k : edf_slide__dense(l, k);
+}
+
+/* Builds the Lookup of tensor x in `table`. If `entries` is given, builds the Scatter that adds
+   the entries to the table. Returns no node if a class number is outside its tensor. */
 static edf_slide__value edf_slide__look_up(edf_slide__statement *l, edf_slide__expr *x,
                                            const edf_slide__value *table,
                                            const edf_slide__value *entries) {
@@ -2495,12 +2723,14 @@ static edf_slide__value edf_slide__look_up(edf_slide__statement *l, edf_slide__e
   edf_slide__add_term(&to, entries ? entries : table, NULL, NULL);
   for (edf_slide__expr *p = x->in; p; p = p->next) {
     if (p->sort == EDF_SLIDE__A_GROUP) continue;
-    edf_slide__value k = edf_slide__dense(l, edf_slide__value_of(l, p));
+    edf_slide__value k = edf_slide__classes_from(l, p);
     while (!table->at.place[d].by) d++;
+    int classes = entries ? edf_slide__classes_of(l, p) : table->node->dim[d];
+    edf_slide__check_classes(l, p->at, classes);
     edf__place *place = &to.m.e.ref[!entries].place[d++];
     place->by = to.m.e.n_ref;
-    if (entries) place->constant = edf_slide__classes_of(l, p) - 1;
-    if (!k.node) k = edf_slide__number_value(l, 0);
+    if (entries) place->constant = classes - 1;
+    if (!k.node) return y;
     edf_slide__add_factor(&to, &k, &number);
   }
   y.node = edf_slide__end_equation(&to, &edf_slide__lookup_op,
@@ -2532,10 +2762,12 @@ static edf_slide__value edf_slide__tensor_value(edf_slide__statement *l, edf_sli
 
 /* ---- Functions over indices. Builds the node of op `is` over the indices in `goes`. These are
    moved to the end, where they form a row. Index `limit` of a bound s<=t comes right before the
-   row, so row t ends with entry t. */
+   row, so row t ends with entry t. A second operand w, unless it is NULL, gets the indices of
+   the first. */
 static edf_slide__value edf_slide__row_node(edf_slide__statement *l, const edf_op *is,
                                             const char *name, unsigned goes,
-                                            const edf_slide__value *v, int limit,
+                                            const edf_slide__value *v,
+                                            const edf_slide__value *w, int limit,
                                             double number) {
   edf_slide__value from = edf_slide__is_plain(l, v)
                               ? *v
@@ -2555,8 +2787,9 @@ static edf_slide__value edf_slide__row_node(edf_slide__statement *l, const edf_o
     from.node = edf_slide__terms(l, EDF_SLIDE__SUM, &y.at, v, NULL);
   }
   edf_op about = *is;                    /* a copy of the op, under another name              */
+  edf_node *in[2] = { from.node, w ? edf_slide__terms(l, EDF_SLIDE__SUM, &y.at, w, NULL) : NULL };
   about.name = name;
-  y.node = edf__computed(&about, at->file, at->line, 1, &from.node);
+  y.node = edf__computed(&about, at->file, at->line, w ? 2 : 1, in);
   y.node->about = is;
   *(edf_real *)edf_state(y.node, sizeof(edf_real)) = (edf_real)number;
   edf__write(y.node)->row_dims = n_over;
@@ -2584,27 +2817,41 @@ static edf_slide__value edf_slide__variance(edf_slide__statement *l, const edf_s
   return y;
 }
 
-/* Builds a function over indices that keeps or reduces them: softmax_i x, max_i x. */
-static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide__expr *x) {
+/* Builds a function over indices that keeps or reduces them: softmax_i x, max_i x. If `log_of`
+   is 1, builds the logarithm of a softmax. */
+static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide__expr *x,
+                                              int log_of) {
   static const edf_op *const rows[] = { &edf_slide__argmax_op, &edf_slide__argmax_op,
     &edf__softmax_op, &edf__log_softmax_op, &edf_slide__normalize_op };
   int kind = x->which, softmax = kind == EDF_SLIDE__SOFTMAX_OVER,
       limit = edf_slide__limit(l, x);
+  unsigned own = limit < 0 ? edf_slide__own_masks(l, x) : 0;
   edf_slide__value v = edf_slide__value_of(l, x->in), y;
   if (!v.node) v = edf_slide__number_value(l, 0);
+  if (kind >= EDF_SLIDE__VARIANCE_OVER)
+    v = edf_slide__guarded(l, v, x->masks & ~edf_slide__own_masks(l, x));
   if (kind == EDF_SLIDE__MIN_OVER) v.number = -v.number;
   unsigned has = edf_slide__ref_has(&v.at), want = has | x->over, left;
+  edf_slide__value keep = edf_slide__masks_test(l, softmax ? own : 0, want, 0);
   if (limit >= 0) want |= 1u << limit;
-  if (has != want) v = edf_slide__with_indices(l, &v, want);
+  if (keep.node) want |= edf_slide__ref_has(&keep.at);
+  if (kind == EDF_SLIDE__ARGMIN_OVER && own) v.number = -v.number;   /* then an argmax        */
+  if (!softmax && own) v = edf_slide__filled(l, v, own, want);
+  else if (has != want) v = edf_slide__with_indices(l, &v, want);
   left = edf_slide__ref_has(&v.at) & ~x->over;
   if (kind == EDF_SLIDE__VARIANCE_OVER) return edf_slide__variance(l, &v, left);
   if (kind == EDF_SLIDE__ARGMAX_OVER) x->number = 1;
-  if (kind == EDF_SLIDE__ARGMIN_OVER) x->number = -1;
+  if (kind == EDF_SLIDE__ARGMIN_OVER) x->number = own ? 1 : -1;
+  if (keep.node)
+    return edf_slide__row_node(l, log_of ? &edf_slide__masked_log_softmax_op
+                               : &edf_slide__masked_softmax_op,
+                               log_of ? "LogSoftmaxOver" : "SoftmaxOver", x->over, &v, &keep, -1,
+                               log_of);
   if (kind >= EDF_SLIDE__ARGMAX_OVER) {
-    const edf_op *is = rows[kind - EDF_SLIDE__ARGMAX_OVER];
-    const char *name = softmax ? "SoftmaxOver" : kind == EDF_SLIDE__LOG_SOFTMAX_OVER
+    const edf_op *is = rows[kind - EDF_SLIDE__ARGMAX_OVER + log_of];
+    const char *name = is == &edf__softmax_op ? "SoftmaxOver" : is == &edf__log_softmax_op
                        ? "LogSoftmaxOver" : is->name;
-    return edf_slide__row_node(l, is, name, x->over, &v, limit, x->number);
+    return edf_slide__row_node(l, is, name, x->over, &v, NULL, limit, x->number);
   }
   if (!(v.number == 1)) v = edf_slide__dense(l, v);
   y = edf_slide__new_value(l, NULL, left);
@@ -2613,40 +2860,144 @@ static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide
   return y;
 }
 
-/* ---- Stable logarithms. If P is a softmax, builds ln P as a LogSoftmax, and ln P[b,y[b]] as
-   minus a SoftmaxLogLoss. */
+/* ---- Stable logarithms. Returns the softmax that computes P, or NULL. P may be a copy of it
+   with its indices in another order. */
+static edf_node *edf_slide__softmax_of(edf_node *P) {
+  if (edf_slide__has_equation(P)) {
+    const edf__einsum *m = (const edf__einsum *)P->state;
+    const edf__equation *e = &m->e;
+    unsigned once = 0;
+    if (m->kind || !m->runs || e->n_ref != 2 || e->n_term != 1 || !(e->term->number == 1))
+      return NULL;
+    for (int d = 0; d < e->ref->rank; d++)
+      for (int f = 0; f < 2; f++) {
+        int i = d < e->ref[f].rank ? edf__alone(e, &e->ref[f].place[d]) : -1;
+        if (i < 0) return NULL;
+        once |= 1u << i;
+      }
+    if (once != (1u << e->ref->rank) - 1 || P->size != P->in[0]->size) return NULL;
+    P = P->in[0];
+  }
+  return P->about == &edf__softmax_op || P->about == &edf_slide__masked_softmax_op ? P : NULL;
+}
+
+/* Returns ln Q for a softmax Q, as a node of the same shape. */
+static edf_node *edf_slide__log_of_softmax(edf_slide__statement *l, const edf_node *Q) {
+  const edf__site *at = &l->slide->site;
+  int masked = Q->n_in > 1;
+  edf_op about = masked ? edf_slide__masked_log_softmax_op : edf__log_softmax_op;
+  if (!Q->written) return edf_log_softmax_at(at->file, at->line, Q->in[0]);
+  about.name = "LogSoftmaxOver";
+  edf_node *y = edf__computed(&about, at->file, at->line, Q->n_in, Q->in);
+  y->about = masked ? &edf_slide__masked_log_softmax_op : &edf__log_softmax_op;
+  *(edf_real *)edf_state(y, sizeof(edf_real)) = (edf_real)masked;
+  edf__write(y)->row_dims = Q->written->row_dims;
+  y->written->causal = Q->written->causal;
+  y->written->letters = Q->written->letters;
+  return edf__add_compnode(y);
+}
+
+/* Builds ln P of a tensor x of the line that is the softmax Q. ln P[b,y[b]] becomes minus a
+   SoftmaxLogLoss. */
 static edf_slide__value edf_slide__log_softmax_of(edf_slide__statement *l, edf_slide__expr *x,
-                                                  edf_node *P) {
+                                                  edf_node *Q) {
+  edf_node *P = l->of[x->which], *log_P;
   edf_slide__value v = { P, 1, edf_slide__ref_now(l, l->m.e.ref[x->which]) }, k;
   const edf__site *at = &l->slide->site;
   edf_slide__expr *by = x->in;
-  if (by && !by->next && by->sort != EDF_SLIDE__A_GROUP && by->place == v.at.rank - 1) {
+  int single = P == Q && Q->n_in == 1 && edf_slide__row_dims(Q) == 1 && !edf_slide__is_causal(Q);
+  if (single && by && !by->next && by->sort != EDF_SLIDE__A_GROUP &&
+      by->place == v.at.rank - 1) {
     k = edf_slide__dense(l, edf_slide__value_of(l, by));
     v.at.rank--;
-    if (edf_slide__is_plain(l, &v) && edf_slide__same_places(&v.at, &k.at)) {
+    if (k.node && edf_slide__is_plain(l, &v) && edf_slide__same_places(&v.at, &k.at)) {
       k.node = edf_softmax_log_loss_at(at->file, at->line, P->in[0], k.node);
       k.number = -1;
       return k;
     }
   }
-  l->of[x->which] = edf_log_softmax_at(at->file, at->line, P->in[0]);
+  log_P = edf_slide__log_of_softmax(l, Q);
+  if (P != Q) {                          /* the same copy, of the logarithm                   */
+    edf__site copy = { "Einsum", at->file, at->line };
+    const edf__equation *e = &((const edf__einsum *)P->state)->e;
+    log_P = edf_slide__called(edf__equation_node(&copy, NULL, 0, e, 1, &log_P), P->name, "");
+  }
+  l->of[x->which] = log_P;
   v = edf_slide__tensor_value(l, x);
   l->of[x->which] = P;
   return v;
 }
 
-/* Builds ln sum_k exp(s[k]) as s[0] - logsoftmax(s)[0]. */
-static edf_slide__value edf_slide__log_sum(edf_slide__statement *l, const edf_slide__expr *p) {
-  edf_slide__value s = edf_slide__dense(l, edf_slide__value_of(l, p->in->in)), q;
-  edf_slide__value y = edf_slide__new_value(l, NULL, edf_slide__ref_has(&s.at) & ~p->over);
-  if (!s.node || (p->over & ~edf_slide__ref_has(&s.at))) return y;
-  q = edf_slide__row_node(l, &edf__log_softmax_op, "LogSoftmaxOver", p->over, &s, -1, 0);
-  q.number = -1;
-  for (int d = 0; d < s.at.rank; d++)
-    for (int i = 0; i < l->m.e.n_index; i++)
-      if (p->over >> i & 1) s.at.place[d].factor[i] = q.at.place[d].factor[i] = 0;
-  y.node = edf_slide__terms(l, EDF_SLIDE__SUM, &y.at, &s, &q);
-  return y;
+/* A logarithm of a sum that has the factor exp(x): its parts. */
+typedef struct {
+  edf_slide__expr *exponent, *others;    /* the sum of the arguments of exp; other factors    */
+  unsigned over, masks;                  /* the indices that are summed; the masks            */
+  int n_sum;                             /* number of sums                                    */
+  double number;
+} edf_slide__log_parts;
+
+/* Returns a copy of x that is in no list. */
+static edf_slide__expr *edf_slide__copy_of(const edf_slide__expr *x) {
+  edf_slide__expr *copy = edf_slide__new_expr(x->sort, x->at, NULL);
+  *copy = *x;
+  copy->next = NULL;
+  return copy;
+}
+/* Adds the factors of product x to `to`. Tests of masks are left out. */
+static void edf_slide__find_parts(const edf_slide__statement *l, const edf_slide__expr *x,
+                                  edf_slide__log_parts *to) {
+  to->n_sum += x->over != 0;
+  to->over |= x->over;
+  to->masks |= x->masks;
+  to->number *= x->number;
+  for (const edf_slide__expr *f = x->in; f; f = f->next) {
+    int is_mask = 0;
+    for (int m = 0; m < l->n_mask; m++) is_mask |= f->in && f->in == l->mask[m].test->in;
+    if (is_mask && f->sort == EDF_SLIDE__A_TEST) continue;
+    if (f->sort == EDF_SLIDE__A_SUM && !f->in->next) edf_slide__find_parts(l, f->in, to);
+    else if (f->sort == EDF_SLIDE__A_CALL && edf_slide__functions[f->which].unary == edf_exp_at) {
+      edf_slide__expr *p = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, f->at,
+                                               edf_slide__copy_of(f->in));
+      p->masks = f->masks;
+      to->exponent = edf_slide__append_expr(to->exponent, p);
+    } else to->others = edf_slide__append_expr(to->others, edf_slide__copy_of(f));
+  }
+}
+
+/* Builds ln sum_k w[k] exp(x[k]), where w has the factors beside the exp. Returns no node if x is
+   no such sum. */
+static edf_slide__value edf_slide__log_sum(edf_slide__statement *l, const edf_slide__expr *x) {
+  edf_slide__log_parts of = { NULL, NULL, 0, 0, 0, 1 };
+  edf_slide__value none = edf_slide__new_value(l, NULL, 0), w = none, u, y, test;
+  if (x->sort != EDF_SLIDE__A_SUM || x->in->next) return none;
+  edf_slide__find_parts(l, x->in, &of);
+  if (!of.exponent || of.n_sum != 1) return none;
+  edf_slide__expr *sum = edf_slide__new_expr(EDF_SLIDE__A_SUM, x->at, of.exponent);
+  sum->masks = of.masks;
+  u = edf_slide__value_of(l, sum);
+  if (!u.node) u = edf_slide__number_value(l, 0);
+  if (of.others || of.number != 1) {
+    edf_slide__expr *p = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, x->at, of.others);
+    p->number = of.number;
+    p->masks = of.masks;
+    w = edf_slide__value_of(l, p);
+    if (!w.node) w = edf_slide__number_value(l, 0);
+  }
+  unsigned has = edf_slide__ref_has(&u.at) | of.over | (w.node ? edf_slide__ref_has(&w.at) : 0);
+  y = edf_slide__filled(l, u, of.masks, has);
+  has = edf_slide__ref_has(&y.at);
+  test = edf_slide__masks_test(l, w.node ? of.masks : 0, has, 0);
+  if (test.node) {                       /* w is 0 where a mask excludes it                   */
+    edf_slide__value kept = edf_slide__new_value(l, NULL, has);
+    edf_slide__making to;
+    edf_slide__begin_equation(&to, l, &kept.at);
+    to.masks = of.masks;
+    edf_slide__add_term(&to, &w, &test, NULL);
+    kept.node = edf_slide__end_equation(&to, NULL, EDF_SLIDE__SUM);
+    w = kept;
+  }
+  return edf_slide__row_node(l, w.node ? &edf_slide__weighted_log_sum_op : &edf_slide__log_sum_op,
+                             "LogSumExp", of.over, &y, w.node ? &w : NULL, -1, 0);
 }
 
 /* Returns x without brackets around it. */
@@ -2658,13 +3009,11 @@ static edf_slide__expr *edf_slide__bare(edf_slide__expr *x) {
 static edf_slide__value edf_slide__log_value(edf_slide__statement *l, edf_slide__expr *x) {
   x = edf_slide__bare(x);
   edf_node *P = x->sort == EDF_SLIDE__A_TENSOR ? l->of[x->which] : NULL;
-  if (P && P->about == &edf__softmax_op && !edf_slide__is_causal(P) &&
-      edf_slide__row_dims(P) == 1)
-    return edf_slide__log_softmax_of(l, x, P);
-  const edf_slide__expr *p = x->in, *f = x->sort == EDF_SLIDE__A_SUM && !p->next ? p->in : NULL;
-  if (f && p->over && p->number == 1 && !f->next && f->sort == EDF_SLIDE__A_CALL
-      && edf_slide__functions[f->which].unary == edf_exp_at) return edf_slide__log_sum(l, p);
-  return edf_slide__new_value(l, NULL, 0);
+  edf_node *Q = P ? edf_slide__softmax_of(P) : NULL;
+  if (Q) return edf_slide__log_softmax_of(l, x, Q);
+  if (x->sort == EDF_SLIDE__AN_OVER && x->which == EDF_SLIDE__SOFTMAX_OVER)
+    return edf_slide__over_value(l, x, 1);
+  return edf_slide__log_sum(l, x);
 }
 
 /* ---- Functions, powers, and any expression. Returns the argument of a function as a plain
@@ -2701,6 +3050,7 @@ static edf_slide__value edf_slide__call_value(edf_slide__statement *l, edf_slide
     if (log.node) return log;
   }
   edf_slide__value v = edf_slide__argument(l, x->in);
+  if (f) v = edf_slide__guarded(l, v, x->masks);
   if (x->which == EDF_SLIDE__DROPOUT_OF) {
     if (!edf_slide__constant(l, x->in->next, &rate) || !(rate >= 0 && rate < 1))
       edf__syntax(&l->m.e.scan, x->in->next->at, "the rate is a number, 0 or more and below 1");
@@ -2727,7 +3077,7 @@ static edf_slide__value edf_slide__power_value(edf_slide__statement *l, edf_slid
                   "tensors");
     edf_slide__value k = edf_slide__value_of(l, x->in->next);  /* as in 0.9^(t-s)             */
     k.number *= log(base);
-    k = edf_slide__dense(l, k);
+    k = edf_slide__guarded(l, edf_slide__dense(l, k), x->masks);
     k.node = edf_exp_at(at->file, at->line, k.node);
     return k;
   }
@@ -2738,6 +3088,7 @@ static edf_slide__value edf_slide__power_value(edf_slide__statement *l, edf_slid
     p = -0.5;
   }
   edf_slide__value v = edf_slide__dense(l, edf_slide__value_of(l, of));
+  if (x->which != 2) v = edf_slide__guarded(l, v, x->masks);   /* 2: the count of a mean      */
   if (!v.node) return v;
   /* A mean over no entries is 0, because its count is at least 1. */
   if (x->which == 2 && edf_slide__has_sort(x->in, EDF_SLIDE__A_TEST))
@@ -2781,7 +3132,7 @@ static edf_slide__value edf_slide__value_of(edf_slide__statement *l, edf_slide__
     case EDF_SLIDE__A_TENSOR: return edf_slide__tensor_value(l, x);
     case EDF_SLIDE__A_NAME: return edf_slide__index_value(l, x->which, x->number > 0);
     case EDF_SLIDE__A_CALL: return edf_slide__lettered(l, edf_slide__call_value(l, x));
-    case EDF_SLIDE__AN_OVER: return edf_slide__over_value(l, x);
+    case EDF_SLIDE__AN_OVER: return edf_slide__over_value(l, x, 0);
     case EDF_SLIDE__A_POWER: return edf_slide__lettered(l, edf_slide__power_value(l, x));
     case EDF_SLIDE__A_TEST:
       v = edf_slide__argument(l, x->in);
