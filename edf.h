@@ -1612,6 +1612,17 @@ static void edf__plain(char *text) {
       memcpy(c, signs[k][1], strlen(signs[k][1]));
 }
 
+/* Replaces a full stop at the end of each line by a blank. A line ends with its comment. */
+static void edf__drop_full_stops(char *text) {
+  for (char *end = text; *end; end += *end != '\0') {
+    char *begin = end, *last;
+    end += strcspn(end, "#\n");
+    for (last = end; last > begin && last[-1] == ' '; last--) {}
+    if (last > begin && last[-1] == '.') last[-1] = ' ';
+    end += strcspn(end, "\n");
+  }
+}
+
 /* Begins to read a text of n characters. The characters in `blanks` are read as a space. */
 static edf__scan edf__scan_of(const edf__site *at, const char *what, const char *text, int n,
                               int most, const char *blanks) {
@@ -1623,6 +1634,7 @@ static edf__scan edf__scan_of(const edf__site *at, const char *what, const char 
   char *plain = copy + size, *names = plain + size;
   for (int i = 0; i < n; i++) copy[i] = strchr(blanks, text[i]) ? ' ' : text[i];
   edf__plain(strcpy(plain, copy));
+  edf__drop_full_stops(plain);
   for (int i = 0; i < n; i++) {
     int prime = plain[i] == '\'' && i > 0 && names[i - 1];
     if (edf__is_letter(plain[i]) || edf__is_digit(plain[i]) || prime) names[i] = plain[i];
@@ -1668,16 +1680,22 @@ static int edf__whole(edf__scan *s, int least, int most) {
   if (n > most) edf__syntax(s, start, "the number is too large: at most %d", most);
   return (int)n;
 }
-/* Reads a decimal number, 12, 0.125, .5 or 1e-3, and moves *at after it. */
+/* Reads a decimal number, 12, 0.125, .5 or 1e-3, and moves *at after it. In 0x10 it reads the 0,
+   since strtod would read 16. */
 static double edf__decimal(const char **at) {
   char *end = (char *)*at + (**at == '.');
-  double n = edf__is_digit(*end) ? strtod(*at, &end) : 0;
-  *at = end;
+  int is_hex = **at == '0' && ((*at)[1] == 'x' || (*at)[1] == 'X');
+  double n = edf__is_digit(*end) && !is_hex ? strtod(*at, &end) : 0;
+  *at = end + is_hex;
   return n;
 }
+/* Reads a number, which has a digit and at most one point. */
 static double edf__read_number(edf__scan *s) {
   const char *start = s->at;
+  if (*start == '.' && !edf__is_digit(start[1]))
+    edf__syntax(s, start, "a point alone is no product: write x[i] y[i] or x[i] * y[i]");
   double n = edf__decimal(&s->at);
+  if (*s->at == '.') edf__syntax(s, s->at, "a number has at most one point");
   if (!((double)(edf_real)n < HUGE_VAL)) edf__syntax(s, start, "the number is out of range");
   return n;
 }
@@ -1854,6 +1872,8 @@ static edf__ref *edf__parse_tensor(edf__equation *e, const char *hint) {
     edf__parse_place(e, f);
   } while (edf__accept(s, ','));
   if (edf__peek(s) == '.') hint = ": the factor of an index is a whole number";
+  if (e->read_position && *s->at && strchr("[(", *s->at))
+    hint = ": a lookup position is one tensor or one call, as in floor(n[b] + 1)";
   edf__expect(s, ']', "']' or ','", hint);
   if (edf__peek(s) == '[') edf__found(s, "a comma between indices, as in W[I,j]", "");
   return &e->ref[f];
@@ -1921,10 +1941,36 @@ static int edf__alone(const edf__equation *e, const edf__place *p) {
   return -1;
 }
 
+static int edf__count_letters(const char *name) {
+  int n = 0;
+  for (; *name; name++) n += (edf__lower(*name) != edf__upper(*name)) || (*name & 0xC0) == 0xC0;
+  return n;
+}
+/* Returns 1 if name a is name b with one letter more: Inn and In. */
+static int edf__has_letter_more(const char *a, const char *b) {
+  while (*b && *a == *b) { a++; b++; }
+  if (!edf__is_letter(*a) || *a == '_') return 0;
+  do a++; while ((*a & 0xC0) == 0x80);
+  return !strcmp(a, b);
+}
+/* `single` has the summed indices of a term that are in one tensor each. If two of them differ by
+   one letter, W[o,In] x[Inn], they are most likely one index, and each factor would be summed by
+   itself. */
+static void edf__check_single(const edf__equation *e, const char *at, unsigned single) {
+  for (int i = 0; i < e->n_index; i++)
+    for (int j = 0; j < e->n_index; j++) {
+      const char *a = e->index[i].name, *b = e->index[j].name;
+      if (single >> i & single >> j & 1 && edf__has_letter_more(a, b) &&
+          edf__count_letters(b) >= 2)
+        edf__syntax(&e->scan, at, "%s and %s are summed, each in one tensor alone: did you mean "
+                    "%s? Else rename one", b, a, b);
+    }
+}
+
 /* Each term has every index of a position such as 2*i+DI on the left. W[I,j] for y[b,i] is an
    error: i is missing and I is summed. It is most likely a typo, and would still train. */
 static void edf__check_term(const edf__equation *e, const edf__term *t) {
-  unsigned left = edf__ref_has(e->ref), has = edf__term_has(e, t), sum = 0;
+  unsigned left = edf__ref_has(e->ref), has = edf__term_has(e, t), sum = 0, again = 0, once = 0;
   for (const edf__place *p = e->ref->place; p < e->ref->place + e->ref->rank; p++)
     if (edf__alone(e, p) < 0) sum |= edf__place_has(p);
   for (int i = 0; i < e->n_index; i++) {
@@ -1939,6 +1985,11 @@ static void edf__check_term(const edf__equation *e, const edf__term *t) {
                     "not have %s; if you mean that, rename one", a, b, b, a);
     }
   }
+  for (int f = t->first; f < t->first + t->n; f++) {
+    again |= once & edf__ref_has(&e->ref[f]);
+    once |= edf__ref_has(&e->ref[f]);
+  }
+  edf__check_single(e, t->at, once & ~again & ~left);
 }
 
 static edf__equation edf__read_equation(const edf__site *at, const char *text) {
@@ -1954,8 +2005,8 @@ static edf__equation edf__read_equation(const edf__site *at, const char *text) {
   if (edf__accept(s, '|'))
     do edf__parse_bound(&e); while (edf__accept(s, ','));
   if (edf__peek(s))
-    edf__found(s, "'+', '-', '|' or the end",
-               *s->at == '(' ? ": a function is a node of its own" : "");
+    edf__found(s, "'+', '-', '|' or the end", *s->at == '(' ? ": a function is a node of its own"
+               : *s->at == '.' ? ": a point is no product, write x[i] y[i] or x[i] * y[i]" : "");
   for (int t = 0; t < e.n_term; t++) edf__check_term(&e, &e.term[t]);
   for (const edf__index *l = e.index; l < e.index + e.n_index; l++)
     if (!l->left && !edf__is_capital(l->name))

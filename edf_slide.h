@@ -18,7 +18,7 @@
    Private names of edf.h that are used here:
 
      EDF__MAX_REF edf__add_compnode edf__add_leaf edf__alone edf__canonical edf__caret
-     edf__caught edf__check_rank edf__class_in edf__compare_names edf__computed edf__einsum
+     edf__caught edf__check_rank edf__check_single edf__class_in edf__compare_names edf__computed edf__einsum
      edf__einsum_shape edf__equation edf__equation_node edf__fail
      edf__find_extents edf__grow edf__is_capital edf__index_of edf__letters edf__letters_of
      edf__log_softmax_op edf__mask edf__message edf__new_node edf__parse_tensor edf__place edf__reach
@@ -981,7 +981,8 @@ struct edf_slide__expr {
   double number;                         /* see above                                         */
   int which;                             /* see above                                         */
   int place;                             /* if a lookup or group: its position in the tensor  */
-  int closed;                            /* 1 for a call f x, or a sum that is its own node   */
+  int closed;                            /* 1 for a call without brackets: f x; 1 for a sum   */
+                                         /* that is a node of its own                         */
   unsigned over;                         /* the indices of its sum or function, as bits       */
   unsigned masks;                        /* the masks that hold in it: bit m is l->mask[m]    */
   int alone;                             /* 1 if it is the only factor of its product         */
@@ -1162,7 +1163,50 @@ static unsigned edf_slide__expr_has(const edf_slide__statement *l, const edf_sli
   return has & ~l->fixed;
 }
 
+/* ---- Words of other notations, and what to write in this one. A word that ends with _ is a
+   function over an index. */
+static const struct { const char *word, *write; } edf_slide__elsewhere[] = {
+  { "prod_", "exp(sum_i ln x[i]) for x > 0" },
+  { "product_", "exp(sum_i ln x[i]) for x > 0" },
+  { "\xE2\x88\x8F", "exp(sum_i ln x[i]) for x > 0" },                   /* product sign       */
+  { "\xE2\x88\x91", "sum_i" },                                          /* sum sign           */
+  { "avg_", "mean_i" }, { "average_", "mean_i" }, { "var_", "variance_i" },
+  { "std_", "sqrt(variance_i x[i])" }, { "norm_", "sqrt(sum_i x[i]^2)" },
+  { "logsumexp_", "ln sum_i exp(x[i])" }, { "cumsum_", "sum_{s<=t} x[s]" },
+  { "any_", "max_i" }, { "all_", "min_i" }, { "log_softmax_", "logsoftmax_i" },
+  { "clip", "min(max(x, 0), 1)" }, { "clamp", "min(max(x, 0), 1)" },
+  { "where", "1[x[i] > 0] a[i] + 1[x[i] <= 0] c[i]" },
+  { "if", "1[x[i] > 0] a[i] + 1[x[i] <= 0] c[i]" },
+  { "select", "1[x[i] > 0] a[i] + 1[x[i] <= 0] c[i]" },
+  { "pow", "x[i]^2" }, { "power", "x[i]^2" }, { "square", "x[i]^2" },
+  { "sg", "stop(x[i])" }, { "detach", "stop(x[i])" }, { "stop_gradient", "stop(x[i])" },
+  { "stopgrad", "stop(x[i])" }, { "stop_grad", "stop(x[i])" },
+  { "silu", "x[i] sigmoid(x[i])" }, { "swish", "x[i] sigmoid(x[i])" },
+  { "logistic", "sigmoid(x[i])" }, { "leakyrelu", "max(x[i], 0.01 x[i])" },
+  { "leaky_relu", "max(x[i], 0.01 x[i])" }, { "relu6", "min(relu(x[i]), 6)" },
+  { "sgn", "sign(x[i])" }, { "fabs", "abs(x[i])" }, { "tan", "sin(x[i]) / cos(x[i])" },
+  { "ceil", "-floor(-x[i])" }, { "round", "floor(x[i] + 0.5)" },
+  { "log2", "ln(x[i]) / ln(2)" }, { "log10", "ln(x[i]) / ln(10)" },
+  { "log1p", "ln(1 + x[i])" }, { "rsqrt", "1/sqrt(x[i])" },
+  { "maximum", "max(x[i], y[i])" }, { "minimum", "min(x[i], y[i])" },
+  { "\xE2\x89\xA0", "!=" },                                             /* not-equal sign     */
+  { "\xE2\x88\x9A", "sqrt(x[i])" }, { "\xC2\xB2", "x[i]^2" }, { "\xC2\xB3", "x[i]^3" }
+};
+/* Stops if a name that is no tensor is such a word. A sign may be joined to a name. */
+static void edf_slide__check_word(const edf__scan *s, const char *name) {
+  size_t n = sizeof edf_slide__elsewhere / sizeof *edf_slide__elsewhere;
+  for (size_t k = 0; k < n; k++) {
+    const char *word = edf_slide__elsewhere[k].word;
+    size_t length = strlen(word);
+    int begins = *word & 0x80 || word[length - 1] == '_';
+    if (begins ? !strncmp(name, word, length) : !strcmp(name, word))
+      edf__syntax(s, name, "there is no %s: write %s", name, edf_slide__elsewhere[k].write);
+  }
+}
+
 /* ---- Reading an expression. */
+static edf_slide__statement *edf_slide__line_of(const edf_slide__slide *all, const char *name);
+static edf_node *edf_slide__known(const edf_slide__slide *all, const char *name);
 static edf_slide__expr *edf_slide__read_sum(edf_slide__statement *l);
 static edf_slide__expr *edf_slide__read_product(edf_slide__statement *l,
                                                 edf_slide__expr *first);
@@ -1269,6 +1313,8 @@ static int edf_slide__read_place(edf__equation *e, int f) {
     edf_slide__read_list(l, &x->in, edf_slide__read_index);
   } else if (edf_slide__is_letter(*at) && (*behind == '[' || *behind == '('))
     x = edf_slide__read_atom(l);
+  if (x && strchr("+-*/^", edf_slide__peek(s)) && *s->at)
+    edf__syntax(s, s->at, "a lookup position is one tensor or one call: write floor(n[b] - 1)");
   if (!x) return 0;
   x->place = e->ref[f].rank;
   l->tensor[f]->in = edf_slide__append_expr(l->tensor[f]->in, x);
@@ -1315,6 +1361,9 @@ static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces) {
   int n = e->n_index, used = braces;
   edf_slide__expr *x = edf_slide__read_index(l), *t;
   unsigned bit = 1u << x->which;
+  if (braces && strchr(">=!", edf_slide__peek(s)) && *s->at)
+    edf__syntax(s, s->at, "in braces write an index, %s<5 or %s<=t. Entries count from 0, and a "
+                "test selects some: 1[%s > 0] x[%s]", x->at, x->at, x->at, x->at);
   if (braces && edf_slide__peek(s) != '<') return bit;
   const char *expected = "'<' and a number, or '<=' and an index";
   if (edf_slide__peek(s) != '<') edf_slide__found(s, expected);
@@ -1332,7 +1381,9 @@ static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces) {
   edf_slide__mask m = { x->which, t->which, 0, edf_slide__test_of(a, b, which) };
   if (t->which >= n || (!braces && x->which >= n)) {
     const char *c = t->which >= n ? t->at : x->at;
-    edf__syntax(s, c, "%s is not an index of this line", c);
+    edf__syntax(s, c, braces ? "%s is not an index of this line. If both are summed, write "
+                "sum_{%s,%s} ... | %s%s%s" : "%s is not an index of this line", c, x->at, t->at,
+                x->at, which == 1 ? "<" : "<=", t->at);
   }
   if (l->n_mask == EDF_SLIDE__BOUNDS) edf__syntax(s, x->at, "too many bounds");
   l->mask[l->n_mask++] = m;
@@ -1397,6 +1448,7 @@ static edf_slide__expr *edf_slide__read_over(edf_slide__statement *l, const char
     if (edf_slide__expr_has(l, x->in) & x->over) return x;
   }
   double sign = x->in ? 1 : edf_slide__first_sign(s);
+  x->closed = f > EDF_SLIDE__MEAN_OVER;  /* Its argument is the rest of the term.             */
   x->in = edf_slide__read_product(l, x->in);
   x->in->number *= sign;
   if (f > EDF_SLIDE__MEAN_OVER) return x;
@@ -1412,6 +1464,23 @@ static edf_slide__expr *edf_slide__read_over(edf_slide__statement *l, const char
   return x;
 }
 
+/* Stops because a line does not end here. If another equation follows, a newline is missing. */
+static void edf_slide__check_end(const edf__scan *s) {
+  const char *hint = ": is a newline missing? Each equation has a line, \"h[j] = a[j] \\n\" in C";
+  if (*s->at == '=')
+    edf__syntax(s, s->at, "expected a factor, an operator or the end of the line, found '='%s",
+                hint);
+  if (edf_slide__is_letter(*s->at) && memchr(s->at, '=', strcspn(s->at, "\n")))
+    edf__syntax(s, s->at, "expected '|' or the end of the line, found an equation%s", hint);
+  edf_slide__found(s, "an operator, '|' or the end of the line");
+}
+
+/* Stops if a name before a bracket is a word of another notation, and no line and no tensor has
+   this name. */
+static void edf_slide__check_call(const edf_slide__statement *l, const char *name) {
+  if (!l->slide->in && !edf_slide__line_of(l->slide, name) && !edf_slide__known(l->slide, name))
+    edf_slide__check_word(&l->m.e.scan, name);
+}
 /* Reads a factor without its power: a test, number, bracket, function, tensor or name. */
 static edf_slide__expr *edf_slide__read_atom(edf_slide__statement *l) {
   edf__scan *s = &l->m.e.scan;
@@ -1426,12 +1495,14 @@ static edf_slide__expr *edf_slide__read_atom(edf_slide__statement *l) {
   }
   if (edf_slide__is_digit(c) || c == '.') return edf_slide__read_number_expr(l);
   if (edf_slide__accept(s, '(')) return edf_slide__read_bracket(l);
+  if (c == '=') edf_slide__check_end(s);
   const char *name = edf_slide__identifier(s, "a tensor, a function or a number");
   int over = edf_slide__function_named(name, "_"), f = edf_slide__function_named(name, "x");
   c = edf_slide__peek(s);
   if (c != '[' && over >= 0) return edf_slide__read_over(l, name, over);
   if (c != '[' && f >= 0) return edf_slide__read_call(l, name, f);
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_NAME, name, NULL);
+  if (c == '(' || *name & 0x80) edf_slide__check_call(l, name);
   return c == '[' ? edf_slide__read_tensor(l, x) : x;
 }
 static edf_slide__expr *edf_slide__read_factor(edf_slide__statement *l) {
@@ -1487,10 +1558,6 @@ static edf_slide__expr *edf_slide__read_sum(edf_slide__statement *l) {
   } while (edf_slide__accept(s, '+') || edf_slide__accept(s, '-'));
   return x;
 }
-
-/* These are defined below. */
-static edf_slide__statement *edf_slide__line_of(const edf_slide__slide *all, const char *name);
-static edf_node *edf_slide__known(const edf_slide__slide *all, const char *name);
 
 /* ---- Reading lines. A newline ends a line. A blank replaces a newline in brackets, before an
    operator or after an operator. Blanks replace a comment. */
@@ -1561,8 +1628,7 @@ static void edf_slide__read_statement(edf_slide__slide *all, edf__scan *from) {
     while (edf_slide__accept(s, ';'));
   if (edf_slide__accept(s, '|'))
     do edf_slide__read_bound(l, 0); while (edf_slide__accept(s, ','));
-  if (edf_slide__peek(s) && *s->at != '\n')
-    edf_slide__found(s, "an operator, '|' or the end of the line");
+  if (edf_slide__peek(s) && *s->at != '\n') edf_slide__check_end(s);
   *from = *s;
 }
 
@@ -1669,6 +1735,7 @@ static void edf_slide__resolve_name(edf_slide__statement *l, edf_slide__expr *x)
   }
   if (edf_slide__is_over(x->at))
     edf__syntax(s, x->at, "%s over which index? As in %s_i", x->at, x->at);
+  edf_slide__check_word(s, x->at);
   if (behind[strspn(behind, " ")] == '(')
     edf__syntax(s, x->at, "there is no function %s. A new scalar needs a line 'parameter %s'",
                 x->at, x->at);
@@ -1725,8 +1792,8 @@ static unsigned edf_slide__small_letters(const edf_slide__statement *l) {
   return small;
 }
 
-/* Sums the capitals of the tensors among the factors of x. `inner` is 1 in a bracket and 2 in a
-   function. In both, two factors must have the capital. A square counts as two. */
+/* Sums the capitals of the tensors among the factors of x. If `inner` is not 0, two factors must
+   have the capital. A square counts as two. */
 static void edf_slide__bind_product(const edf_slide__statement *l, edf_slide__expr *x,
                                     unsigned bound, unsigned summed, int inner) {
   unsigned own = 0, above = 0, once = 0, twice = 0;
@@ -1774,6 +1841,57 @@ static unsigned edf_slide__apply_bounds(edf_slide__statement *l, edf_slide__expr
   return applied;
 }
 
+/* ---- Sums that have two readings. Returns the end of the sum that begins at c. */
+static const char *edf_slide__end_of_sum(const char *c) {
+  for (int depth = 0; *c && (depth || !strchr("|;,)]\n", *c)); c++)
+    depth += (strchr("([{", *c) != NULL) - (strchr(")]}", *c) != NULL);
+  return c;
+}
+static int edf_slide__n_tensors(const edf_slide__expr *x) {
+  int n = x->sort == EDF_SLIDE__A_TENSOR;
+  for (const edf_slide__expr *k = x->in; k; k = k->next) n += edf_slide__n_tensors(k);
+  return n;
+}
+
+/* Stops if a term after softmax_k W[k,J] h[J] has a tensor: is it an argument of softmax? */
+static void edf_slide__check_softmax(const edf_slide__statement *l, const edf_slide__expr *sum) {
+  const edf__scan *s = &l->m.e.scan;
+  for (const edf_slide__expr *p = sum->in, *f, *q; p; p = p->next) {
+    for (f = p->in; f && f->next; f = f->next) {}
+    if (!f || f->sort != EDF_SLIDE__AN_OVER || !f->closed || f->which < EDF_SLIDE__SOFTMAX_OVER ||
+        f->which > EDF_SLIDE__LOG_SOFTMAX_OVER) continue;
+    for (q = p->next; q && !edf_slide__n_tensors(q); q = q->next) {}
+    if (!q) continue;
+    const char *begin = f->at - s->size, *end = edf_slide__end_of_sum(begin);
+    const char *to = p->next->at, *argument = begin + strlen(f->at);
+    if (argument[-1] == '_') argument += strcspn(argument, "}") + 1;
+    argument += strspn(argument, " ");
+    while (to[-1] == ' ' || to[-1] == '+' || to[-1] == '-') to--;
+    while (end > to && end[-1] == ' ') end--;
+    edf__syntax(s, q->at, "is this a term after softmax, or part of its argument? Write "
+                "%.*s(%.*s) or (%.*s)%.*s", (int)(argument - begin), begin,
+                (int)(end - argument), argument, (int)(to - begin), begin, (int)(end - to), to);
+  }
+}
+/* Stops if a term of a sum is the bare size B, beside a product of tensors: is it a bias? */
+static void edf_slide__check_size_terms(const edf_slide__statement *l,
+                                        const edf_slide__expr *sum) {
+  int beside = 0;
+  for (const edf_slide__expr *p = sum->in; p; p = p->next) beside |= edf_slide__n_tensors(p) > 1;
+  for (const edf_slide__expr *p = sum->in; p && beside; p = p->next) {
+    const edf_slide__expr *f = p->in;
+    if (f && !f->next && !p->over && f->sort == EDF_SLIDE__A_NAME && f->number > 0)
+      edf__syntax(&l->m.e.scan, f->at, "this term is the size of an index. Did you mean a bias, "
+                  "as in %s[j]? The size as a number is 1 %s", f->at, f->at);
+  }
+}
+
+/* Stops if a sum has two readings. */
+static void edf_slide__check_sum(const edf_slide__statement *l, const edf_slide__expr *sum) {
+  edf_slide__check_softmax(l, sum);
+  edf_slide__check_size_terms(l, sum);
+}
+
 /* Binds the indices of x. `bound` has the indices that are known around x. `summed` has the
    capitals that products around x sum, and, 16 bits higher, the indices of sum_i around x.
    `inner` is 0 for a term of a line, 1 in a bracket, and 2 in a function, in a divisor and under
@@ -1782,6 +1900,7 @@ static void edf_slide__bind_expr(edf_slide__statement *l, edf_slide__expr *x, un
                                  unsigned summed, int inner, unsigned masks) {
   const edf__scan *s = &l->m.e.scan;
   int over = x->sort == EDF_SLIDE__AN_OVER, product = x->sort == EDF_SLIDE__A_PRODUCT;
+  if (x->sort == EDF_SLIDE__A_SUM) edf_slide__check_sum(l, x);
   int reduces = edf_slide__reduces(x) || (product && x->in);
   unsigned said = x->over;
   const char *again = edf_slide__first_of(&l->m.e, reduces ? said & bound : 0);
@@ -1857,6 +1976,18 @@ static void edf_slide__check_loops(const edf_slide__statement *l) {
     edf__syntax(&l->m.e.scan, not_named, "the for names all indices, but not %s", not_named);
 }
 
+/* Adds the indices of the tensors in x to *once, and those that two tensors have to *twice.
+   Indices that a function names, as sum_i does, count as if two tensors had them. */
+static void edf_slide__count_indices(const edf_slide__statement *l, const edf_slide__expr *x,
+                                     unsigned *once, unsigned *twice) {
+  int names = x->sort == EDF_SLIDE__A_SUM || x->sort == EDF_SLIDE__AN_OVER;
+  unsigned has = x->sort == EDF_SLIDE__A_TENSOR ? edf_slide__ref_has(&l->m.e.ref[x->which]) : 0;
+  *twice |= (*once & has) | (names ? x->over : 0);
+  *once |= has;
+  for (const edf_slide__expr *k = x->in; k; k = k->next)
+    edf_slide__count_indices(l, k, once, twice);
+}
+
 /* Finds what each name of a line means, and where each index is summed. */
 static void edf_slide__bind_line(edf_slide__statement *l) {
   for (edf_slide__expr *x = l->right; x; x = x->next) {
@@ -1871,13 +2002,18 @@ static void edf_slide__bind_line(edf_slide__statement *l) {
   unsigned bound = l->left;              /* with +=, also lower-case indices on the right     */
   for (edf_slide__expr *x = l->adds ? l->right : NULL; x; x = x->next)
     bound |= edf_slide__expr_has(l, x) & edf_slide__small_letters(l);
-  for (edf_slide__expr *x = l->right; x; x = x->next)
+  for (edf_slide__expr *x = l->right; x; x = x->next) {
+    edf_slide__check_sum(l, x);
     for (edf_slide__expr *p = x->in; p; p = p->next) {
       edf_slide__bind_expr(l, p, bound, 0, 0, 0);
+      unsigned once = 0, twice = 0;
       edf_slide__check_cases(&l->m.e, p->at, l->left & ~edf_slide__expr_has(l, p),
                              p->over & ~edf_slide__extents_in(p));
+      edf_slide__count_indices(l, p, &once, &twice);
+      edf__check_single(&l->m.e, p->at, once & ~twice & ~l->left);
       p->number *= l->sign;
     }
+  }
   for (const edf_slide__mask *m = l->mask; m < l->mask + l->n_mask; m++)
     if (!m->used) edf__syntax(&l->m.e.scan, m->test->at, "the mask has no effect");
 }
@@ -1996,6 +2132,7 @@ static void edf_slide__check_new(const edf_slide__statement *l, int x) {
   for (int i = 0; i < l->m.e.n_index; i++)
     if (!strcmp(l->m.e.index[i].name, r->name))
       edf__syntax(s, r->name, "%s is an index here, and not a tensor", r->name);
+  edf_slide__check_word(s, r->name);
   if (f >= 0)
     edf__syntax(s, r->name, "%s is not defined. The function %s takes round brackets, or a "
                 "blank before its argument", r->name, edf_slide__functions[f].name);
@@ -3401,6 +3538,32 @@ static int edf_slide__share_extents(edf_slide__statement *l, const edf__ref *r,
   return changed;
 }
 
+/* Stops if tensor r of line l, which the group of line `by` computes, has another size than line
+   `by` gives it. */
+static void edf_slide__check_group_sizes(const edf_slide__statement *l, const edf__ref *r,
+                                         const edf_slide__statement *by) {
+  const edf__scan *s = &l->m.e.scan;
+  for (int d = 0; d < r->rank && d < by->m.e.ref->rank; d++) {
+    const edf__place *left = &by->m.e.ref->place[d];
+    int i = edf__alone(&l->m.e, &r->place[d]), o = edf__alone(&by->m.e, left);
+    ptrdiff_t n = i < 0 ? -1 : l->m.extent[i];
+    ptrdiff_t here = o < 0 ? edf_slide__joined_extent(by, left) : by->m.extent[o];
+    if (n < 0 || here < 0 || n == here) continue;
+    const char *name = l->m.e.index[i].name, *batch = "the batch";
+    int bound = l->m.e.index[i].bound;
+    const edf__ref *from = l->m.source[i];
+    const edf_node *x = from ? l->of[from - l->m.e.ref] : NULL;
+    if (bound && here && bound < here) continue;
+    if (bound && here)
+      edf__syntax(s, r->place[d].at, "the bound %s<%d is larger than this dimension of %s, %ld",
+                  name, bound, r->name, (long)here);
+    edf__syntax(s, r->place[d].at, "index %s has two different sizes\n  %s is %s in %s\n  %s is "
+                "%s in %s%s%s", name, name, here ? edf_fmt("%ld", (long)here) : batch, r->name,
+                name, n ? edf_fmt("%ld", (long)n) : batch, from ? from->name : "this line",
+                x ? " = " : "", x ? edf__show(x) : "");
+  }
+}
+
 /* Makes room for a node for each step. Stops unless the number of steps is known. */
 static void edf_slide__begin_steps(edf_slide__statement *l) {
   const edf__scan *s = &l->m.e.scan;
@@ -3454,6 +3617,12 @@ static void edf_slide__prepare(edf_slide__slide *all, edf_slide__statement *from
           changed |= edf_slide__share_extents(l, &l->m.e.ref[f], by);
       }
     }
+  for (l = all->line; l < end; l++)
+    for (int f = 1; edf_slide__belongs(l, from, to) && f < l->m.e.n_ref; f++) {
+      const edf_slide__statement *by = edf_slide__line_of(all, l->m.e.ref[f].name);
+      if (by && by->to && by >= from && by < to)
+        edf_slide__check_group_sizes(l, &l->m.e.ref[f], by);
+    }
   for (l = all->line; l < end; l++) {
     if (!edf_slide__belongs(l, from, to)) continue;
     edf_slide__set_groups(l);
@@ -3478,6 +3647,8 @@ static void edf_slide__run_step(edf_slide__statement *l) {
     edf__syntax(&l->m.e.scan, left.name, "there is no such step of %s: the step before the "
                 "first is -1", left.name);
   if (*step && l == by) return;
+  if (*step)
+    edf__syntax(&l->m.e.scan, left.name, "two lines give this step of %s", left.name);
   edf_slide__drop_axes(&left, by, by->n_loop);
   edf_slide__drop_axes(&from.at, by, by->n_loop);
   whole = from.at;                       /* shifted by one, so that entries outside are 0     */
@@ -3547,6 +3718,13 @@ static int edf_slide__has_number(const edf_slide__statement *l) {
   }
   return number;
 }
+/* Stops because two lines with = define the tensor of l. */
+static void edf_slide__two_lines(const edf_slide__statement *l) {
+  const char *name = l->m.e.ref->name;
+  edf__syntax(&l->m.e.scan, name, "%s is already defined above: write += to add to it. To join "
+              "parts write one line, as in %s[J+K] = a[J] ; c[K]. Only a recurrence has several "
+              "lines with =", name, name);
+}
 /* Marks lines that give entries. The left side of such a line has a number, but another line of
    the same tensor has none. Stops if a line defines a tensor again. */
 static void edf_slide__mark_entries(edf_slide__slide *all) {
@@ -3560,8 +3738,15 @@ static void edf_slide__mark_entries(edf_slide__slide *all) {
                   && ((given && !edf_slide__has_number(o)) || (zero && o > l && o->adds));
     for (o = all->line; o < l && !l->entry && !l->adds; o++)
       if (!o->entry && edf_slide__same_left(l, o))
-        edf__syntax(&l->m.e.scan, l->m.e.ref->name, "%s is already defined above: write += to "
-                    "add to it", l->m.e.ref->name);
+        edf_slide__two_lines(l);
+  }
+}
+/* Stops unless the tensor of each line of entries has a recurrence, or begins with 0. */
+static void edf_slide__check_entries(edf_slide__slide *all) {
+  for (edf_slide__statement *l = all->line; l < all->line + all->n; l++) {
+    const edf_slide__statement *by = edf_slide__given_by(l);
+    if (l->entry && !by->to && !(by->adds && !edf_slide__has_number(l)))
+      edf_slide__two_lines(by > l ? by : l);
   }
 }
 /* Adds up all lines of one name, if `last` is the last of them. */
@@ -3621,6 +3806,7 @@ static edf_node *edf_slide__run_slide(edf_slide__slide *all) {
   edf_slide__mark_entries(all);
   for (int k = 0; k < all->n; k++) edf_slide__bind_line(&all->line[k]);
   for (int k = 0; k < all->n; k++) edf_slide__find_reads(all, &all->line[k]);
+  edf_slide__check_entries(all);
   for (edf_slide__statement *l = all->line; l < all->line + all->n; l++)
     for (int d = 0; d < l->m.e.ref->rank; d++) if (l->offset[d]) edf_slide__add_loop(all, l, d);
   for (int k = 0; k < all->n; k++) {
@@ -3854,6 +4040,8 @@ static edf_node *edf_slide__called_node(edf_slide__statement *l) {
   else y = edf_slide__called_reshape(l, in[0]);
   edf_release(in);
   if (y->rank) edf__write(y)->letters = edf_slide__letters_at(l, left);
+  if (y->rank != left->rank && edf_slide__is_over(name))
+    edf__syntax(&s, name, "%s over which index? As in %s_i", name, name);
   if (y->rank != left->rank)
     edf__syntax(&s, left->name, "the left side has %d indices, %s %d", left->rank, op, y->rank);
   return y;
