@@ -1,0 +1,328 @@
+/* silent.c - programs that once gave a wrong number without a message. A case is
+
+     { "x[2] = 1 2; y[b] = 3 4 5", "z = x[I]^2", "z = 5; x.grad = 2 4" },
+     { "x[2] = 1 2",               "z = x[I] .", "stops: point" },
+
+   The first text declares tensors and gives their numbers. A tensor with the index b is an
+   Input with a gradient, any other a Parameter. The second text is a program, or an equation of
+   Einsum: "einsum x y: z = x[I] y[I]". The third text has the right values and, after a Backward
+   of the last line, the right gradients; or the words of an error, separated by |. The last line
+   is the mean's: Backward gives 1/n to each of its n entries. Each case runs by the fast kernel
+   and by the reference. */
+
+#include "harness.h"
+#include "edf_slide.h"
+
+typedef struct { const char *tensors, *text, *right; } example;
+
+static edf_real numbers[16][64];
+
+/* Reads numbers up to a ';'. Returns how many there are. */
+static int read_numbers(const char **at, edf_real *to) {
+  int n = 0;
+  for (char *end; **at && **at != ';'; *at = end) {
+    double v = strtod(*at, &end);
+    if (end == *at) break;
+    to[n++] = (edf_real)v;
+  }
+  while (**at == ';' || **at == ' ') ++*at;
+  return n;
+}
+
+/* Declares "x[b,2] = 1 2 3 4; W[2] = 1 2". */
+static void declare(const char *at) {
+  char declaration[64];
+  for (int k = 0; *at; k++) {
+    size_t n = strcspn(at, "=");
+    int size = 1;
+    snprintf(declaration, sizeof declaration, "%.*s", (int)n, at);
+    while (n && declaration[n - 1] == ' ') declaration[--n] = '\0';
+    at += strcspn(at, "=") + 1;
+    int count = read_numbers(&at, numbers[k]);
+    if (!strstr(declaration, "[b")) {
+      edf_node *p = edf_parameter("%s", declaration);
+      memcpy(p->value, numbers[k], p->size * sizeof *p->value);
+      continue;
+    }
+    edf_node *x = edf_want_grad(edf_input("%s", declaration));
+    for (int d = 1; d < x->rank; d++) size *= x->dim[d];
+    edf_feed(x, numbers[k], count / size);
+  }
+}
+
+/* Builds an equation of Einsum over the tensors named before the colon, or a program. */
+static edf_node *build(const char *text) {
+  char names[64], *name;
+  edf_node *in[4] = { NULL };
+  if (strncmp(text, "einsum ", 7)) return edf_equations("%s", text);
+  snprintf(names, sizeof names, "%.*s", (int)strcspn(text + 7, ":"), text + 7);
+  name = strtok(names, " ");
+  for (int k = 0; name; name = strtok(NULL, " ")) in[k++] = edf_find(name);
+  return edf_einsum(strchr(text, ':') + 2, in[0], in[1], in[2], in[3]);
+}
+
+/* Compares the tensors of "z = 5; x.grad = 2 4". NaN is equal to NaN. */
+static void compare(const example *e, const char *at) {
+  edf_real right[64];
+  double near = EDF_REAL_IS_DOUBLE ? 1e-9 : 1e-5;
+  while (*at) {
+    char name[32];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " ."), at);
+    edf_node *x = edf_find(name);
+    int grad = at[strcspn(at, " .")] == '.';
+    at += strcspn(at, "=") + 1;
+    int n = read_numbers(&at, right);
+    const edf_real *v = grad ? edf_grad(x) : edf_value(x);
+    CHECK((size_t)n == x->size, "%s has %zu entries, not %d: %s", name, x->size, n, e->text);
+    for (int i = 0; v && i < n; i++) {
+      double is = (double)v[i], want = (double)right[i];
+      int same = is == want || (is != is && want != want) ||
+                 fabs(is - want) <= near * (1 + fabs(want));
+      CHECK(same, "%s%s[%d] is %.10g, expected %.10g: %s", name, grad ? ".grad" : "", i, is, want,
+            e->text);
+    }
+    CHECK(v, "%s has no gradient: %s", name, e->text);
+  }
+}
+
+static void run(const example *e) {
+  edf_node *y = NULL;
+  declare(e->tensors);
+  y = build(e->text);
+  edf_forward();
+  if (strstr(e->right, ".grad")) edf_backward(y);
+  compare(e, e->right);
+}
+
+static void check(const example *e, size_t n) {
+  for (; n-- > 0; e++)
+    for (int kernel = EDF_FASTEST; kernel <= EDF_REFERENCE; kernel += EDF_REFERENCE) {
+      edf.kernel = kernel;
+      if (!strncmp(e->right, "stops: ", 7)) STOPS(run(e), e->right + 7);
+      else TRY(run(e));
+      if (panicked && strncmp(e->right, "stops: ", 7))
+        harness_fail(__FILE__, __LINE__, "%s stops:\n%s", e->text, caught);
+      edf_clear();
+      edf.kernel = EDF_FASTEST;
+    }
+}
+#define CASES(name, ...)                              \
+  TEST(name) {                                        \
+    static const example cases[] = { __VA_ARGS__ };   \
+    check(cases, sizeof cases / sizeof *cases);       \
+  }
+
+#define XY "x[3] = 1 2 3; y[3] = 1 2 3"
+CASES(a_number_has_a_digit_and_at_most_one_point,
+  { XY, "z = x[I] . y[I]", "stops: point|x[i] y[i]" },
+  { XY, "einsum x y: z = x[I] . y[I]", "stops: point|x[i] y[i]" },
+  { XY, "z = (x[I] + . y[I])", "stops: point" },
+  { XY, "z[i] = . x[i]", "stops: point" },
+  { XY, "z[i] = x[i]..", "stops: point" },
+  { XY, "z[i] = 1.5.2 x[i]", "stops: at most one point" },
+  { XY, "einsum x: z[i] = 1.5.2 x[i]", "stops: at most one point" },
+  { XY, "z[i] = x[i]^1.5.2", "stops: at most one point" },
+  { XY, "z[i] = dropout(x[i], 0.1.2)", "stops: at most one point" },
+  { XY, "z[i] = normalize_i(x[i], 1e-5.)", "stops: at most one point" },
+  { XY, "z[i] = 0x10 x[i]", "stops: x10" },
+  { XY, "z[i] = x[i] y[i].", "z = 1 4 9" },
+  { XY, "einsum x y: z[i] = x[i] y[i].", "z = 1 4 9" },
+  { XY, "z[i] = 2. x[i] .", "z = 2 4 6" },
+  { XY, "z[i] = .5 x[i] + 1.", "z = 1.5 2 2.5" },
+  { XY, "u[i] = x[i].   # a copy.\nz[i] = 2 u[i].\n", "z = 2 4 6" },
+  { XY, "z[i] = x[i] | i<2.", "z = 1 2" })
+
+CASES(a_logarithm_of_a_sum_of_exponentials_is_stable,
+  { "x[b,2] = -1e9 3", "z[b] = ln sum_j exp(x[b,j])", "z = 3; x.grad = 0 1" },
+  { "x[b,2] = 3 -1e9", "z[b] = ln sum_j exp(x[b,j])", "z = 3; x.grad = 1 0" },
+  { "x[b,2] = -inf 3", "z[b] = ln sum_j exp(x[b,j])", "z = 3; x.grad = 0 1" },
+  { "x[b,2] = -inf -inf", "z[b] = ln sum_j exp(x[b,j])", "z = -inf" },
+  { "x[b,2] = 1 inf", "z[b] = log(sum_j exp(x[b,j]))", "z = inf" },
+  { "x[b,2] = nan 1", "z[b] = ln sum_j exp(x[b,j])", "z = nan" },
+  { "x[b,2] = 1000 1000", "z[b] = ln(sum_j exp(x[b,j]))",
+    "z = 1000.693147180559945; x.grad = 0.5 0.5" },
+  { "x[b,2] = -1000 -1000", "z[b] = 2 ln mean_j exp(x[b,j])", "z = -2000; x.grad = 1 1" },
+  { "x[b,2,2] = -1e5 0 -inf 1e5", "z[b] = ln sum_{i,j} exp(x[b,i,j])",
+    "z = 1e5; x.grad = 0 0 0 1" },
+  { "x[b,2,2] = 1 900 1 2", "z[j] = ln sum_{b,i} exp(x[b,i,j])",
+    "z = 1.693147180559945 900; x.grad = 0.25 0.5 0.25 0" },
+  { "w[2] = 2 1; x[b,2] = 1000 -5", "z[b] = ln sum_j w[j] exp(x[b,j])",
+    "z = 1000.693147180559945; x.grad = 1 0; w.grad = 0.5 0" },
+  { "w[2] = 2 1; x[b,2] = 1000 -5", "z[b] = ln (w[J] exp(x[b,J]))",
+    "z = 1000.693147180559945; x.grad = 1 0" },
+  { "w[2] = 0 1; x[b,2] = 1e9 3", "z[b] = ln sum_j w[j] exp(x[b,j])", "z = 3; x.grad = 0 1" },
+  { "x[b,2] = 800 -800; c[2] = 100 900", "z[b] = ln sum_j exp(x[b,j]) exp(c[j])",
+    "z = 900; c.grad = 1 0" },
+  { "x[b,2] = 900 900", "z[b] = ln (0.5 sum_j exp(x[b,j]))", "z = 900" },
+  { "x[b,2] = 900 900", "z[b] = ln sum_j exp(x[b,j]) / 2", "z = 900" },
+  { "x[b,2,2] = 1 nan 2 2", "z[b,t] = ln sum_s exp(x[b,t,s]) | s<=t",
+    "z = 1 2.693147180559945; x.grad = 0.5 0 0.25 0.25" },
+  { "x[2,2] = 1 inf 2 2", "z[t] = ln sum_s exp(x[t,s]) | s<t", "z = -inf 2; x.grad = 0 0 0.5 0" },
+  { "x[2,2] = 1 inf 2 2; w[2] = 3 inf", "z[t] = ln sum_s w[s] exp(x[t,s]) | s<t",
+    "z = -inf 3.098612288668110; x.grad = 0 0 0.5 0" })
+
+CASES(no_line_is_dropped,
+  { "c = 7; v[3] = 1 1 1", "h[0] = c\nh[i+1] = v[i]", "stops: h|above|+=|;" },
+  { "c = 7; v[3] = 1 1 1", "h[i] = v[i]\nh[0] = c", "stops: h|above|+=|;" },
+  { "c = 7; v[3] = 1 1 1", "h[0] = c\nh[i] += v[i]", "stops: h|above|+=|;" },
+  { "v[3] = 1 1 1", "h[i] = v[i]\nh[i] = 2 v[i]", "stops: h|above|+=|;" },
+  { "v[2] = 1 1", "h[-1] = 3\nh[-1] = 4\nh[t] = h[t-1] + v[t]", "stops: two lines|h" },
+  { "v[3] = 1 1 1", "h[0] = 7\nh[i+1] = h[i] + v[i]", "h = 7 8 9 10" },
+  { "c = 7; v[3] = 1 2 3", "h[1+I] = c ; v[I]", "stops: more parts" },
+  { "v[3] = 1 2 3", "h[i] = 0\nh[i] += v[i]\nh[i] += 1", "h = 2 3 4" })
+
+#define QSZ "q[2] = 1 2; S[2] = 3 4; z[2] = 5 6"
+CASES(an_outer_sum_does_not_reach_into_a_divisor_or_a_power,
+  { QSZ, "o = q[D] S[D] / (q[D] z[D])", "stops: one sum over D, or two" },
+  { QSZ, "o = q[D] (S[D] z[D])^2", "stops: one sum over D, or two" },
+  { QSZ, "o = q[D] (S[D] z[D])^(1/2)", "stops: one sum over D, or two" },
+  { QSZ, "o = q[D] / (1 + S[D] z[D])", "stops: one sum over D, or two" },
+  { QSZ, "o = q[D] (2 + (S[D] z[D] + 1))^-1", "stops: one sum over D, or two" },
+  { QSZ, "o = tanh(q[D] S[D] / (q[D] z[D]))", "stops: one sum over D, or two" },
+  { QSZ, "o = q[D] S[D] / sqrt(q[D] z[D])", "stops: one sum over D, or two" },
+  { QSZ, "o = (q[D] S[D]) / (q[D] z[D])", "o = 0.64705882352941; S.grad = 0.0588235294117647 "
+                                          "0.117647058823529" },
+  { QSZ, "o = (q[D] S[D]) / (q[E] z[E])^2", "o = 0.0380622837370242" },
+  { QSZ, "o = q[D] (S[D] + z[D])^2", "o = 264" },
+  { QSZ, "o = q[D] S[D] / z[D]", "o = 1.93333333333333" })
+
+#define OFF "a[2,2] = 1 nan 3 4; v[2] = 1 2"
+CASES(an_excluded_pair_has_no_influence,
+  { OFF, "o[t] = sum_s a[t,s] v[s] | s<=t", "o = 1 11; a.grad = 0.5 0 0.5 1; v.grad = 2 2" },
+  { OFF, "o[t] = a[t,S] v[S] | S<=t", "o = 1 11; a.grad = 0.5 0 0.5 1; v.grad = 2 2" },
+  { OFF, "o[t] += a[t,s] v[s] | s<=t", "o = 1 11; a.grad = 0.5 0 0.5 1; v.grad = 2 2" },
+  { OFF, "o[t] = sum_s 3 a[t,s] | s<=t", "o = 3 21; a.grad = 1.5 0 1.5 1.5" },
+  { OFF, "o[t] = mean_s a[t,s] v[s] | s<=t", "o = 1 5.5; v.grad = 1.25 1" },
+  { OFF, "o[t] = mean_s a[t,s] | s<t", "o = 0 3; a.grad = 0 0 0.5 0" },
+  { "a[2,2] = 1 5 3 4; v[2] = 1 inf", "o[t] = sum_s a[t,s] v[s] | s<=t",
+    "o = 1 inf; a.grad = 0.5 0 0.5 inf" },
+  { "v[3] = 1 2 nan", "o[t] = sum_s v[s] | s<=t, t<3", "o = 1 3 nan; v.grad = 1 0.6666666666667 "
+                                                       "0.3333333333333" },
+  { "v[3] = 1 1 1", "o[t] = sum_s 1e30^(s-t) v[s] | s<=t, t<3", "o = 1 1 1" },
+  { "v[3] = 1 1 1", "o[t] = sum_s 1e-30^(t-s) v[s] | s<=t, t<3", "o = 1 1 1; v.grad = "
+                    "0.3333333333333 0.3333333333333 0.3333333333333" },
+  { "x[2,2] = 1 inf 2 3", "m[t] = max_s x[t,s] | s<=t", "m = 1 3; x.grad = 0.5 0 0 0.5" },
+  { "x[2,2] = 1 -inf 2 3", "m[t] = min_s x[t,s] | s<=t", "m = 1 2; x.grad = 0.5 0 0.5 0" },
+  { "x[2,2] = 1 nan 2 3", "m[t] = max_s x[t,s] | s<t", "m = -inf 2" },
+  { "x[2,2] = nan nan 2 3", "m[t] = min_s x[t,s] | s<t", "m = inf 2; x.grad = 0 0 0.5 0" },
+  { "x[2,2] = 1 inf 2 3", "m[t] = argmax_s x[t,s] | s<=t", "m = 0 1" },
+  { "x[2,2] = 1 -inf 2 3", "m[t] = argmin_s x[t,s] | s<=t", "m = 0 0" },
+  { "x[2,2] = 1 nan 2 2", "P[t,s] = softmax_s x[t,s] | s<=t", "P = 1 0 0.5 0.5; x.grad = 0 0 0 0" },
+  { "x[2,2] = nan inf 2 nan", "P[t,s] = softmax_s x[t,s] | s<t", "P = 0 0 1 0; x.grad = 0 0 0 0" },
+  { "x[2,2] = 1 1 nan -1e38", "P[t,s] = softmax_s x[t,s] | t<=s", "P = 0.5 0.5 0 1" },
+  { "x[2,2] = 1 1 nan 2", "P[t,s] = 2 softmax_s x[t,s] | t<=s", "P = 1 1 0 2" },
+  { "x[2] = 1 2; y[2] = 3 inf", "A[i,j] = x[i] y[j] | j<=i", "A = 3 0 6 inf; x.grad = 0.75 inf" },
+  { "x[2,2] = 1 0 1 1", "A[i,j] = ln(x[i,j]) | j<=i", "A = 0 0 0 0; x.grad = 0.25 0 0.25 0.25" },
+  { "x[2,2] = 4 -1 9 16", "A[i,j] = sqrt(x[i,j]) x[i,j] | j<=i",
+    "A = 8 0 27 64; x.grad = 0.75 0 1.125 1.5" },
+  { "a[2,2] = 1 0 0.5 0.5", "H[t] = -sum_s a[t,s] ln a[t,s] | s<=t",
+    "H = 0 0.693147180559945; a.grad = -0.5 0 -0.153426409720027 -0.153426409720027" },
+  { "x[2] = 2 inf; y[2] = 3 5; z[2] = 1 7", "o = sum_{t,s} x[s] y[s] z[t] | s<t",
+    "o = 42; x.grad = 21 0; y.grad = 14 0; z.grad = 0 6" },
+  { "v[2] = 4 -1", "o[t] = sum_s sqrt(v[s]) | s<t, t<2", "o = 0 2; v.grad = 0.125 0" },
+  { "v[2] = 1 inf", "o[t] = sum_s exp(v[s]) | s<t, t<2", "o = 0 2.718281828459045; v.grad = "
+                                                        "1.3591409142295 0" },
+  { "v[2] = 1 2; w[2,2] = 1 0 2 4", "o[t] = sum_s v[s] / w[t,s] | s<=t",
+    "o = 1 1; w.grad = -0.5 0 -0.125 -0.0625; v.grad = 0.75 0.125" },
+  { "w[2,2] = 1 0 2 1", "o[t] = sum_s w[t,s]^-2 | s<=t", "o = 1 1.25; w.grad = -1 0 -0.125 -1" },
+  { "w[2,2] = 1 inf 2 1", "o[t] = sum_s w[t,s]^2 | s<=t", "o = 1 5; w.grad = 1 0 2 1" },
+  { "a[2,2] = 1 1 1 1; x[2] = 1 1; y[2,2] = 1 nan 1 1; z[2] = 1 1",
+    "o[t] = sum_s a[t,s] (x[s] + y[t,s] z[s]) | s<=t",
+    "o = 2 4; z.grad = 1 0.5; y.grad = 0.5 0 0.5 0.5; a.grad = 1 0 1 1" },
+  { "x[2] = 1 2; y[2] = 3 nan", "o = sum_{t,s,u} x[s] y[u] | s<=t, u<t, t<2",
+    "o = 9; x.grad = 3 3; y.grad = 3 0" },
+  { "q[2,1] = 1 2; k[2,1] = 1 nan; v[2] = 5 6",
+    "o[t] = sum_s exp(q[t,D] k[s,D]) v[s] | s<=t", "o = 13.59140914229523 nan; q.grad = "
+    "6.79570457114761 nan" },
+  { "x[2,2] = 1 nan 3 4", "y[t] = sum_s x[t,s] | s<=t\nz[t] = y[t]^2", "z = 1 49; x.grad = 1 0 7 7" })
+
+#define S3 "s[b,3] = -431 279 427"
+CASES(a_logarithm_of_a_softmax_is_stable,
+  { S3 "; T[3] = 0 0 1", "c[b] = -sum_k T[k] ln softmax_k s[b,k]", "c = 0; T.grad = 858 148 0" },
+  { S3 "; T[3] = 1 0 0", "c[b] = -sum_k T[k] ln(softmax_k s[b,k])", "c = 858; s.grad = -1 0 1" },
+  { S3, "P[b,k] = softmax_k s[b,k]\nc[b] = -ln P[b,0]", "c = 858; s.grad = -1 0 1" },
+  { S3, "P[k,b] = softmax_k s[b,k]\nc[b] = -ln P[0,b]", "c = 858; s.grad = -1 0 1" },
+  { S3 "; y[b] = 1", "P[b,k] = softmax_k s[b,k]\nc[b] = -ln P[b,y[b]]", "c = 148" },
+  { S3 "; y[b] = 1", "P[k,b] = softmax_k s[b,k]\nc[b] = -ln P[y[b],b]", "c = 148" },
+  { "x[b,2,2] = 0 1 2 800", "P[b,i,j] = softmax_{i,j} x[b,i,j]\nc[b] = -ln P[b,0,0]",
+    "c = 800; x.grad = -1 0 0 1" },
+  { "x[b,2,2] = 0 1 2 800", "c[b] = -sum_{i,j} ln softmax_{i,j} x[b,i,j] / 4",
+    "c = 599.25" },
+  { "x[2,2] = 5 nan 800 0", "c[t] = -sum_s ln softmax_s x[t,s] | s<=t",
+    "c = 0 800; x.grad = 0 0 0.5 -0.5" },
+  { "x[2,2] = 5 nan 800 0", "P[t,s] = softmax_s x[t,s] | s<=t\nc[t] = -sum_s ln P[t,s] | s<=t",
+    "c = 0 800; x.grad = 0 0 0.5 -0.5" },
+  { "x[2,2] = 800 0 nan 5", "P[t,s] = softmax_s x[t,s] | t<=s\nc[t] = -sum_s ln P[t,s] | t<=s",
+    "c = 800 0; x.grad = 0.5 -0.5 0 0" })
+
+CASES(a_mistyped_index_is_not_summed_by_itself,
+  { "W[2,3] = 1 2 3 4 5 6; x[3] = 1 1 1", "y[o] = W[o,In] x[Inn]", "stops: did you mean In?" },
+  { "W[2,3] = 1 2 3 4 5 6; x[3] = 1 1 1", "y[o] = W[o,DI] x[DII]", "stops: did you mean DI?" },
+  { "W[2,3] = 1 2 3 4 5 6; x[3] = 1 1 1", "y[o] = W[o,Din] x[Din] + W[o,Dn] x[Din]",
+    "stops: did you mean Dn?" },
+  { "W[2,3] = 1 2 3 4 5 6; x[3] = 1 1 1", "y[o] += W[o,in] x[inn]", "stops: did you mean in?" },
+  { "W[2,3] = 1 2 3 4 5 6; x[3] = 1 1 1", "einsum W x: y[o] = W[o,In] x[Inn]",
+    "stops: did you mean In?" },
+  { "W[2,3] = 1 2 3 4 5 6; x[3] = 1 1 1", "y[o] = sum_{in,inn} W[o,in] x[inn]", "y = 18 45" },
+  { "W[2,3] = 1 2 3 4 5 6; x[3] = 1 1 1", "y[o] = W[o,I] x[K]", "y = 18 45" })
+
+#define VH "V[2,2] = 1 0 0 1; h[b,2] = 0 0; d[2] = 1 2"
+CASES(a_sum_with_two_readings_is_refused,
+  { VH, "P[b,k] = softmax_k V[k,J] h[b,J] + d[k]", "stops: softmax_k (V[k,J] h[b,J] + d[k])|"
+    "(softmax_k V[k,J] h[b,J]) + d[k]" },
+  { VH, "P[b,k] = ln (softmax_k V[k,J] h[b,J] - d[k])", "stops: (softmax_k V[k,J] h[b,J]) - d[k]" },
+  { VH, "P[b,k] = (softmax_k V[k,J] h[b,J]) + d[k]", "P = 1.5 2.5" },
+  { VH, "P[b,k] = softmax_k(h[b,k]) + d[k]", "P = 1.5 2.5" },
+  { VH, "P[b,k] = 0.9 softmax_k h[b,k] + 0.1/2", "P = 0.5 0.5" },
+  { VH, "s[b] = d[I] h[b,I] + B", "stops: size|bias|B[" },
+  { VH, "s[b] = tanh(d[I] h[b,I] - I)", "stops: size|bias|I[" },
+  { VH, "s[b] = d[I] h[b,I] + 1 B", "s = 1" },
+  { VH, "s[i] = d[i] - I", "s = -1 0" })
+
+#define X3 "x[b,2,3] = 1 2 3 4 5 6"
+CASES(an_index_of_a_recurrence_has_one_size,
+  { X3, "h[b,t,j] = W[j,I] x[b,t,I] + U[j,I] h[b,t-1,I] | j<5", "stops: I|two different sizes|5|3" },
+  { X3, "h[b,t,j] = W[j,I] x[b,t,I] + U[j,K] h[b,t-1,K] | j<5, K<7", "stops: K<7|larger|5" },
+  { X3, "g[b,t,i] = x[b,t,i] + h[b,t-1,i]\nh[b,t,j] = V[j,I] g[b,t,I] | j<2",
+    "stops: i|two different sizes|2|3" },
+  { X3, "h[b,t,j] = x[b,t,j] + h[b,t-1,j]", "h = 1 2 3 5 7 9" },
+  { X3, "h[b,t,j] = x[b,t,j] + h[b,t-1,0] | j<2", "h = 1 2 5 6" })
+
+CASES(a_class_number_outside_its_tensor_selects_nothing,
+  { "w[b,3] = 2 3 1; E[4,1] = 5 15 25 35", "e[b,t,i] = E[w[b,t-1],i] | t<3",
+    "e = 0 25 35; E.grad = 0 0 0.3333333333333 0.3333333333333" },
+  { "w[b,3] = 2 3 1; E[4,1] = 5 15 25 35", "e[b,t,i] = E[w[b,t+1],i] | t<3", "e = 35 15 0" },
+  { "w[b,3] = 2 3 1; E[4] = 5 15 25 35", "e[b] = sum_t E[w[b,t-1]] | t<3", "e = 60" },
+  { "w[b,3] = 2 3 1; E[4] = 5 15 25 35", "h[b,t] = h[b,t-1] + E[w[b,t-1]] | t<3", "h = 0 25 60" },
+  { "a[3] = 1 0 1; v[3] = 1 2 4", "o[a[i-1]] += v[i] | i<3, a<2", "o = 4 2" },
+  { "w[b,3] = 2 3 1; E[4] = 5 15 25 35", "e[b,t] = E[w[b,t-1]]", "stops: out of range" },
+  { "w[b,2] = -1 3; E[4] = 5 15 25 35", "e[b,t] = E[w[b,t]]", "stops: -1|out of range" })
+
+CASES(a_word_of_another_notation_is_named,
+  { XY, "z = prod_i x[i]", "stops: prod_i|exp(sum_i ln" },
+  { XY, "z[i] = clip(x[i], 0, 1) + 1", "stops: clip|min(max(" },
+  { XY, "z[i] = where(x[i] > 0, x[i], 0)", "stops: where|1[x[i] > 0]" },
+  { XY, "z[i] = sg[x[i]]", "stops: sg|stop(" },
+  { XY, "z[i] = silu x[i]", "stops: silu|sigmoid" },
+  { XY, "z[i] = sum(x[i])", "stops: sum_i" },
+  { XY, "z[i] = x[y[i]-1]", "stops: lookup|floor(" },
+  { XY, "z[i] = x[1+y[i]]", "stops: lookup|floor(" },
+  { XY, "z = sum_{j>0} x[j]", "stops: braces|1[j > 0]" },
+  { XY, "z = sum_{i=1} x[i]", "stops: braces|from 0" },
+  { "A[2,2] = 1 2 3 4", "z = sum_{i<j} A[i,j]", "stops: sum_{i,j}|i<j" },
+  { XY, "z[i] = 1[x[i] \xE2\x89\xA0 2]", "stops: !=" },
+  { XY, "z[i] = x[i]\xC2\xB2", "stops: x[i]^2" },
+  { XY, "z[i] = x[i] w[i] = 2 z[i]", "stops: newline" },
+  { XY, "z[i] = x[i] | i<2w[i] = 2 z[i]", "stops: newline" },
+  { XY, "z[i] += x[i] w[i] += z[i]", "stops: newline" })
+
+TEST(a_float_has_class_numbers_up_to_2_to_the_24th) {
+  edf_node *w = edf_input("w[b]");
+  edf_real one = 1;
+  edf_feed(w, &one, 1);
+  TRY(edf_equations("e[b] = table[w[b]] | w<16777217"));
+  CHECK(panicked == !EDF_REAL_IS_DOUBLE, "it %s", panicked ? "stops" : "does not stop");
+  if (panicked) WORDS(caught, "16777217|16777216|EDF_REAL=double");
+}
+
+int main(void) { return harness_main(); }
