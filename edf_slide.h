@@ -1140,16 +1140,23 @@ static unsigned edf_slide__pair(const edf_slide__mask *m) {
   return 1u << m->index | 1u << m->limit;
 }
 
+/* Returns the masks of x that go over one of its own indices. */
+static unsigned edf_slide__own_masks(const edf_slide__statement *l, const edf_slide__expr *x) {
+  unsigned own = 0;
+  for (int m = 0; m < l->n_mask; m++)
+    if (x->over & edf_slide__pair(&l->mask[m])) own |= x->masks & 1u << m;
+  return own;
+}
+
 /* Returns t for a softmax_s whose only mask is s<=t, else -1. Row t then ends with entry t. */
 static int edf_slide__limit(const edf_slide__statement *l, const edf_slide__expr *x) {
-  int limit = -1, n = 0;
+  unsigned own = edf_slide__own_masks(l, x);
+  int limit = -1;
   if (x->sort != EDF_SLIDE__AN_OVER || x->which != EDF_SLIDE__SOFTMAX_OVER) return -1;
-  for (const edf_slide__mask *m = l->mask; m < l->mask + l->n_mask; m++) {
-    if (!(x->over & edf_slide__pair(m))) continue;
-    if (m->test->which == 3 && x->over == 1u << m->index) limit = m->limit;
-    n++;
-  }
-  return n == 1 ? limit : -1;
+  for (int m = 0; m < l->n_mask; m++)
+    if (own == 1u << m && l->mask[m].test->which == 3 && x->over == 1u << l->mask[m].index)
+      limit = l->mask[m].limit;
+  return limit;
 }
 /* Returns the indices of x, except indices that x sums or that have a number in this step. */
 static unsigned edf_slide__expr_has(const edf_slide__statement *l, const edf_slide__expr *x) {
@@ -1157,8 +1164,8 @@ static unsigned edf_slide__expr_has(const edf_slide__statement *l, const edf_sli
   if (x->sort == EDF_SLIDE__A_TENSOR) has = edf_slide__ref_has(&l->m.e.ref[x->which]);
   if (x->sort == EDF_SLIDE__A_NAME && !(x->number > 0)) has = 1u << x->which;
   for (const edf_slide__expr *k = x->in; k; k = k->next) has |= edf_slide__expr_has(l, k);
-  int limit = edf_slide__limit(l, x);
-  if (limit >= 0) has |= 1u << limit;
+  unsigned own = x->sort == EDF_SLIDE__AN_OVER ? edf_slide__own_masks(l, x) : 0;
+  for (int m = 0; own; m++, own >>= 1) if (own & 1) has |= edf_slide__pair(&l->mask[m]);
   if (x->sort == EDF_SLIDE__A_PRODUCT || edf_slide__reduces(x)) has &= ~x->over;
   return has & ~l->fixed;
 }
@@ -1635,10 +1642,14 @@ static void edf_slide__read_statement(edf_slide__slide *all, edf__scan *from) {
 /* Joins the steps of a recurrence. It is called when the tensor of all steps is needed. */
 static edf_node *edf_slide__all_times(edf_slide__statement *l);
 
-/* Returns the newest node with this name, or NULL. For a step, returns all steps, joined. */
+/* Returns 1 for a node that was built inside a line, such as y3 for a part of y. It is no tensor
+   of the program. */
+static int edf_slide__is_inner(const edf_node *x) { return x->written && x->written->inner; }
+/* Returns the newest tensor with this name, or NULL. For a step, returns all steps, joined. */
 static edf_node *edf_slide__newest(const char *name) {
   int i = edf_slide__n_nodes() - 1;
-  while (i >= 0 && strcmp(edf_slide__nth(i)->name, name)) i--;
+  while (i >= 0 && (edf_slide__is_inner(edf_slide__nth(i)) ||
+                    strcmp(edf_slide__nth(i)->name, name))) i--;
   edf_node *x = i < 0 ? NULL : edf_slide__nth(i), *y = x;
   if (x && x->written && x->written->steps) {      /* Runs y at once if the steps have run.   */
     int eager = edf.eager;
@@ -2138,7 +2149,7 @@ static void edf_slide__check_new(const edf_slide__statement *l, int x) {
                 "blank before its argument", r->name, edf_slide__functions[f].name);
   for (int i = edf_slide__n_nodes() - 1; i >= 0; i--) {
     const edf_node *node = edf_slide__nth(i);
-    if (edf_slide__line_of(all, node->name)) continue;     /* the steps of a line             */
+    if (edf_slide__is_inner(node) || edf_slide__line_of(all, node->name)) continue;  /* a step */
     edf_slide__compare_new(s, r, node->name, node->rank, &meant);
   }
   for (const edf_slide__statement *o = all->line; o < all->line + all->n; o++)
@@ -2729,13 +2740,6 @@ static edf_slide__value edf_slide__guarded(edf_slide__statement *l, edf_slide__v
   }
   return v;
 }
-/* Returns the masks of x that go over one of its own indices. */
-static unsigned edf_slide__own_masks(const edf_slide__statement *l, const edf_slide__expr *x) {
-  unsigned own = 0;
-  for (int m = 0; m < l->n_mask; m++)
-    if (x->over & edf_slide__pair(&l->mask[m])) own |= x->masks & 1u << m;
-  return own;
-}
 /* Returns the product of the tests of these masks, for an expression with the indices in `has`,
    or no node if they exclude nothing. If `log` is 1, returns the sum of the logarithms: 0 and
    minus infinity. */
@@ -2924,6 +2928,7 @@ static edf_slide__value edf_slide__row_node(edf_slide__statement *l, const edf_o
     from.node = edf_slide__terms(l, EDF_SLIDE__SUM, &y.at, v, NULL);
   }
   edf_op about = *is;                    /* a copy of the op, under another name              */
+  y.at.name = l->m.e.ref->name;
   edf_node *in[2] = { from.node, w ? edf_slide__terms(l, EDF_SLIDE__SUM, &y.at, w, NULL) : NULL };
   about.name = name;
   y.node = edf__computed(&about, at->file, at->line, w ? 2 : 1, in);

@@ -171,6 +171,12 @@ CASES(no_line_is_dropped,
   { "c = 7; v[3] = 1 2 3", "h[1+I] = c ; v[I]", "stops: more parts" },
   { "v[3] = 1 2 3", "h[i] = 0\nh[i] += v[i]\nh[i] += 1", "h = 2 3 4" })
 
+/* The parts of a line are nodes with names such as T0. */
+CASES(a_name_is_not_a_part_of_another_line,
+  { XY, "T[i] = ln(x[i] + 1)\nz[i] = T0[i] + x[i]", "z = 1 2 3" },
+  { XY, "T[i] = ln(x[i] + 1)\nz[i] = T0[i] x[i]", "z = 1 2 3; T0.grad = 0.3333333333333 "
+        "0.6666666666667 1" })
+
 #define QSZ "q[2] = 1 2; S[2] = 3 4; z[2] = 5 6"
 CASES(an_outer_sum_does_not_reach_into_a_divisor_or_a_power,
   { QSZ, "o = q[D] S[D] / (q[D] z[D])", "stops: one sum over D, or two" },
@@ -234,6 +240,11 @@ CASES(an_excluded_pair_has_no_influence,
   { "q[2,1] = 1 2; k[2,1] = 1 nan; v[2] = 5 6",
     "o[t] = sum_s exp(q[t,D] k[s,D]) v[s] | s<=t", "o = 13.59140914229523 nan; q.grad = "
     "6.79570457114761 nan" },
+  { "x[3] = 1 2 3; T[2] = 1 2", "y[s] = min_u (T[u] + 2 min_t x[t]) | s<=t", "y = 3 5 7; T.grad = 1 0" },
+  { "x[2] = 1 2; w[2,2] = 1 2 3 4", "y[t] = softmax_t x[t] + (w[t,S] x[S]) | t<=S",
+    "stops: softmax_t" },
+  { "x[2] = 0 0; w[2,2] = 1 2 3 4; v[2] = 1 1", "y[t] = w[t,S] v[S] + (softmax_t x[t]) | t<=S",
+    "y = 3.5 4.5; x.grad = 0 0" },
   { "x[2,2] = 1 nan 3 4", "y[t] = sum_s x[t,s] | s<=t\nz[t] = y[t]^2", "z = 1 49; x.grad = 1 0 7 7" })
 
 #define S3 "s[b,3] = -431 279 427"
