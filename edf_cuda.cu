@@ -343,6 +343,13 @@ static guard split(edf_loop *l, int i, int d) {
   return g;
 }
 
+/* Returns 1 if loop i is the position of a guard, which needs the number of the whole loop. */
+static int is_position(const nest *k, int i) {
+  int found = 0;
+  for (int j = 0; j < k->n_guard; j++) found |= k->g[j].p == i;
+  return found;
+}
+
 /* Splits outer loops until each stride is longer than the reach of all shorter ones. */
 static void keep_apart(nest *k) {
   int placed[MOST_LOOPS], n = 0;
@@ -353,7 +360,7 @@ static void keep_apart(nest *k) {
     while (n && l[i].s[EDF_OUT] <= reach[n]) {
       int d = placed[--n];
       ptrdiff_t part = std::gcd(l[i].s[EDF_OUT] / l[d].s[EDF_OUT], l[d].n);
-      if (part > 1 && part < l[d].n && k->t.n < MOST_LOOPS) {
+      if (part > 1 && part < l[d].n && k->t.n < MOST_LOOPS && !is_position(k, d)) {
         edf_loop *inner = &l[k->t.n];    /* edf.h has fused two loops: only one is split.     */
         *inner = l[d];
         inner->n = part;
