@@ -309,14 +309,15 @@ template <class T> __device__ T block_sum(T *sums, T v, unsigned wide) {
 }
 
 /* If a or b is NULL, there is no such factor. In the gradient of a maximum the offset in b is
-   the number of an entry in its window. The term counts only if that entry is the winner. */
+   the number of an entry in its window. The term counts only if that entry is the winner. This
+   number begins at start[EDF_B], which is not 0 if a loop runs backwards. */
 __global__ static void __launch_bounds__(MOST_THREADS)
 sum_kernel(real *out, const real *a, const real *b, const int *winner, nest k) {
   __shared__ real shared[MOST_THREADS];
   unsigned column = threadIdx.x % k.wide, row = threadIdx.x / k.wide;
   unsigned rows = blockDim.x / k.wide;
   size_t o = (size_t)blockIdx.x * k.wide + column;
-  ptrdiff_t base[3] = { 0, 0, 0 };
+  ptrdiff_t base[3] = { 0, 0, winner ? k.t.start[EDF_B] : 0 };
   real sum = 0;
   if (o < k.outs) walk(k.t, 1, o, base, NULL);
   for (size_t i = row; o < k.outs && i < k.terms; i += rows) {

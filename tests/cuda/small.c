@@ -411,6 +411,22 @@ static void stale(void) {
   say(loss);
 }
 
+/* ---- Maxima and a sum over indices that run backwards */
+static void reversed(void) {
+  Input *in = edf_want_grad(edf_input("x[b,7]"));
+  start(edf_parameter("c[3,2]"), -2, 2);
+  CompNode *y = Equations(
+      "m[b,i] = max_D x[b,2*i+2-D]  | D<3, i<3  \n"
+      "n[b,j] = min_D x[b,6-3*j-D]  | D<3, j<2  \n"
+      "y[b,i] = c[i,J] n[b,1-J] m[b,2-i]  | i<3, J<2");
+  for (int i = 0; i < 4; i++) {
+    step(y, 3, 0);
+    SGD((real)0.3);
+    say_grad(in);
+  }
+  say_all();
+}
+
 /* ---- Products for cuBLAS, with packed operands (im2col) and results (col2im). */
 static void gemm_conv(void) {
   Input *in = edf_want_grad(edf_input("x[b,14,14,12]")), *label = edf_input("y[b]");
@@ -467,6 +483,7 @@ static const model models[] = {
   { "batch_norm", batch_norm, SMALL }, { "nodes", nodes, SMALL }, { "custom", custom, SMALL },
   { "graphs", graphs, SMALL }, { "pushed", pushed, SMALL }, { "rates", rates, SMALL },
   { "rebuilt", rebuilt, SMALL }, { "nan", nan_through, SMALL }, { "stale", stale, SMALL },
+  { "reversed", reversed, SMALL },
   { "again", again, SMALL }, { "gemm_conv", gemm_conv, LARGE }, { "no_class", no_class, ASKED }
 };
 
