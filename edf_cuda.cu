@@ -1484,13 +1484,16 @@ static void fill(edf_node *x, edf_which which, real number) {
   RUN(count_kernel, x->size, to, x->size, number, 0);
 }
 
-/* ---- Brings an array to the host, and notes that the host has written it. */
+/* ---- Brings an array to the host, and notes that the host has written it. If the batch has
+   grown since the node ran, the GPU has only the rows of the earlier batch. Then these are
+   copied, and the host's other rows stay as they are, as on the CPU. */
 static void pull(edf_node *x, edf_which which) {
   array *a = &twins[x].of[which];
+  size_t bytes = std::min(a->bytes, x->size * sizeof(real));
   flush_updates();
   if (!a->host_is_old || !host_of(x, which)) return;
   if (current) current->needs_host = 1;
-  fetch(host_of(x, which), a->at, x->size * sizeof(real));
+  fetch(host_of(x, which), a->at, bytes);
   a->host_is_old = 0;
 }
 /* The array is sent at once, since nothing can be sent while a pass is recorded. */

@@ -427,6 +427,28 @@ static void reversed(void) {
   say_all();
 }
 
+/* ---- Arrays that have the rows of an earlier batch, when they are read and when the GPU is
+   closed */
+static void grown(void) {
+  Input *in = edf_want_grad(edf_input("x[b,3]"));
+  Parameter *W = start(edf_parameter("W[3,3]"), -1, 1);
+  CompNode *part = Square(in), *h = Tanh(Einsum("h[b,j] = W[I,j] x[b,I]", W, in));
+  CompNode *loss = Mean(Square(h));
+  for (int rows = 2; rows < 100; rows *= 3) {
+    step(loss, rows, 0);
+    feed(2 * rows, 0);
+    edf_forward_to(part);                  /* h and the gradients keep their rows. */
+    say_value(h);
+    say_grad(h);
+    say_grad(in);
+  }
+  step(loss, 3, 0);
+  feed(200, 0);
+  edf_forward_to(part);
+  edf_cuda_close();
+  say_all();
+}
+
 /* ---- Products for cuBLAS, with packed operands (im2col) and results (col2im). */
 static void gemm_conv(void) {
   Input *in = edf_want_grad(edf_input("x[b,14,14,12]")), *label = edf_input("y[b]");
@@ -483,7 +505,7 @@ static const model models[] = {
   { "batch_norm", batch_norm, SMALL }, { "nodes", nodes, SMALL }, { "custom", custom, SMALL },
   { "graphs", graphs, SMALL }, { "pushed", pushed, SMALL }, { "rates", rates, SMALL },
   { "rebuilt", rebuilt, SMALL }, { "nan", nan_through, SMALL }, { "stale", stale, SMALL },
-  { "reversed", reversed, SMALL },
+  { "reversed", reversed, SMALL }, { "grown", grown, SMALL },
   { "again", again, SMALL }, { "gemm_conv", gemm_conv, LARGE }, { "no_class", no_class, ASKED }
 };
 
