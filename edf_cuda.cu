@@ -697,12 +697,12 @@ template <class F> static void map(edf_node *y, int backward) {
 
 __device__ static real sigmoid(real x) { return 1 / (1 + exp(-x)); }
 __device__ static real softplus(real x) { return (x < 0 ? 0 : x) + log1p(exp(x < 0 ? x : -x)); }
-/* Gelu is x s(x). */
-__device__ static real gelu_s(real x) {
-  return sigmoid(x * ((real)1.5957691216057308 + (real)0.07135481282553 * x * x));
-}
+/* Gelu is x s(x). The two numbers are those of edf.h. */
+constexpr real gelu_c = (real)1.5957691216057308;
+constexpr real gelu_d = (real)(1.5957691216057308 * 0.044715);
+__device__ static real gelu_s(real x) { return sigmoid(x * (gelu_c + gelu_d * x * x)); }
 __device__ static real gelu_slope(real x) {
-  real s = gelu_s(x), du = (real)1.5957691216057308 + 3 * (real)0.07135481282553 * x * x;
+  real s = gelu_s(x), du = gelu_c + 3 * gelu_d * x * x;
   return s + x * s * (1 - s) * du;
 }
 __device__ static int first(real x, real w, int s) { return x != x || s * w <= s * x; }
