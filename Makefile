@@ -45,8 +45,7 @@ endif
 ifneq ($(filter-out 0,$(CUDA)),)
   CUDA_ROOT = $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC))))
   GPU       = build/edf_cuda.o
-  GPU_LIBS  = $(GPU) -L$(CUDA_ROOT)/lib64 -Wl,-rpath,$(CUDA_ROOT)/lib64 -lcublas -lcudart \
-              -lstdc++
+  GPU_LIBS  = -L$(CUDA_ROOT)/lib64 -Wl,-rpath,$(CUDA_ROOT)/lib64 -lcublas -lcudart -lstdc++
 endif
 FLAGS  := $(CC) $(CFLAGS) $(BLAS_CFLAGS) $(GPU_LIBS) $(BLAS_LIBS)
 $(shell mkdir -p build && echo '$(FLAGS)' | cmp -s - build/flags || echo '$(FLAGS)' > build/flags)
@@ -57,8 +56,8 @@ ENV     = OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BLAS_ENV
 
 DOUBLE := $(patsubst examples/%.c,build/%,$(shell grep -l '^.define EDF_REAL double' \
             examples/[0-9]*.c))
-$(DOUBLE): build/edf_double.o
-$(filter-out $(DOUBLE),$(NAMES:%=build/%)): build/edf.o
+$(DOUBLE): build/edf_double.o $(GPU:.o=_double.o)
+$(filter-out $(DOUBLE),$(NAMES:%=build/%)): build/edf.o $(GPU)
 
 COMPANIONS = $(wildcard edf_*.h)
 build/edf.o build/edf_double.o: $(wildcard edf*.h) build/flags
@@ -66,11 +65,12 @@ build/edf.o build/edf_double.o: $(wildcard edf*.h) build/flags
 	$(CC) $(WARNINGS) $(CFLAGS) $(BLAS_CFLAGS) $(if $(findstring double,$@),-DEDF_REAL=double) \
 	  -I. -c $(@:.o=.c) -o $@
 
-build/%: examples/%.c $(wildcard examples/*.h) build/flags $(GPU)
+build/%: examples/%.c $(wildcard examples/*.h) build/flags
 	$(CC) $(WARNINGS) $(CFLAGS) -DEDF_LINKED -I. -o $@ $< $(filter build/edf%.o,$^) $(LIBS)
 
-build/edf_cuda.o: edf_cuda.cu edf.h
-	$(NVCC) -std=c++17 -O3 $$(CUDA_ARCH='$(CUDA_ARCH)' sh tests/cuda/arch.sh) -c $< -o $@
+build/edf_cuda.o build/edf_cuda_double.o: edf_cuda.cu edf.h
+	$(NVCC) -std=c++17 -O3 $$(CUDA_ARCH='$(CUDA_ARCH)' sh tests/cuda/arch.sh) \
+	  $(if $(findstring double,$@),-DEDF_REAL=double) -c $< -o $@
 
 examples: $(NAMES:%=build/%)
 
@@ -106,7 +106,7 @@ doctor:
 	@for half in open locked; do echo "-- $$half"; CC='$(CC)' sh bench/doctor/bench.sh $$half; done
 
 build/bench: bench/bench.c $(wildcard bench/*.h) $(wildcard edf*.h) build/flags
-	$(CC) $(WARNINGS) $(CFLAGS) $(BLAS_CFLAGS) -I. -o $@ $< $(LIBS)
+	$(CC) $(WARNINGS) $(CFLAGS) $(BLAS_CFLAGS) -I. -o $@ $< $(BLAS_LIBS) -lm
 
 bench: build/bench $(if $(PACKED),build/mnist)
 	@CC='$(CC)' CFLAGS='$(CFLAGS)' BLAS_CFLAGS='$(BLAS_CFLAGS)' BLAS_LIBS='$(BLAS_LIBS)' \

@@ -158,20 +158,43 @@ then
   else ok emulator-finds-mistakes; fi
 else not_ok emulator 'it does not compile'; fi
 
-# ---- NVIDIA's compiler: no warning, no spilled register, and registers for each block
+# ---- NVIDIA's toolkit: make run CUDA=1 compiles without a warning and without a spilled
+# register, and links cuBLAS. No GPU is visible, so the example says that it runs on the CPU. It
+# prints what it prints without edf_cuda.o.
 
-nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2> /dev/null)
-if [ -z "$nvcc" ]; then
-  echo 'skip cuda-nvcc: no nvcc'
+if ! has nvcc && [ ! -x /usr/local/cuda/bin/nvcc ]; then
+  echo 'skip cuda-nvcc: no CUDA toolkit'
+  echo 'skip cuda-linked: no CUDA toolkit'
   exit $bad
 fi
-for real in float double; do
-  if ! "$nvcc" -std=c++17 -O3 -DEDF_REAL=$real -gencode arch=compute_80,code=sm_80 \
-    -gencode arch=compute_90,code=sm_90 -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror \
-    -Xptxas -v -I. -c edf_cuda.cu -o "$out/nvcc.o" > "$out/log" 2>&1
-  then not_ok nvcc-$real 'it does not compile' "$out/log"
-  elif grep -E '[1-9][0-9]* bytes spill' "$out/log" > "$out/log.spills"
-  then not_ok nvcc-$real 'it spills' "$out/log.spills"
-  else ok nvcc-$real; fi
-done
+
+make_run() {                                   # make_run EXAMPLE, in a directory of links
+  made=$out/made
+  rm -rf "$made"
+  mkdir -p "$made"
+  ln -s "$PWD"/Makefile "$PWD"/edf* "$PWD"/examples "$PWD"/tests "$made"
+  env -u EDF_DEVICE -u MAKEFLAGS -u MAKELEVEL CUDA_VISIBLE_DEVICES= \
+    NVCC_APPEND_FLAGS='-Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror -Xptxas -v' \
+    make -s -C "$made" run CUDA=1 CUDA_ARCH='80 90' EXAMPLE=$1 CFLAGS=-O0 BLAS=none ARGS=
+}
+
+linked() {                                     # linked REAL EXAMPLE IMPLEMENTATION
+  log=$out/linked-$1
+  make_run $2 > "$log" 2> "$log.err"
+  status=$?
+  if [ $status != 0 ]; then not_ok linked-$1 "exit status $status" "$log.err"; return; fi
+  if ! grep -q 'Used [0-9]* registers' "$log.err"
+  then not_ok nvcc-$1 'nvcc does not print the registers' "$log.err"
+  elif grep -E '[1-9][0-9]* bytes spill' "$log.err" > "$log.spills"
+  then not_ok nvcc-$1 'it spills' "$log.spills"
+  else ok nvcc-$1; fi
+  ${CC:-cc} -std=c99 -DEDF_LINKED -I. examples/$2.c "$made/build/$3.o" -o "$out/right" -lm &&
+    "$out/right" > "$log.right"
+  if ! grep -q '^edf: no usable GPU .*running on the CPU' "$log.err"
+  then not_ok linked-$1 'it does not say that it runs on the CPU' "$log.err"
+  elif ! cmp -s "$log" "$log.right"; then not_ok linked-$1 'other numbers' "$log"
+  else ok linked-$1; fi
+}
+linked float 02_xor edf
+linked double 04_custom_node edf_double
 exit $bad
