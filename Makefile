@@ -4,7 +4,7 @@
 CC       ?= cc
 CFLAGS   ?= -O3 -march=native
 WARNINGS  = -std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion
-NVCC     ?= nvcc
+NVCC     ?= $(or $(shell command -v nvcc),/usr/local/cuda/bin/nvcc)
 BLAS     ?= none
 EXAMPLE  ?= 03_mnist
 NAMES     = $(patsubst examples/%.c,%,$(wildcard examples/[0-9]*.c))
@@ -43,9 +43,10 @@ ifneq ($(BLAS),none)
   $(if $(BLAS_LIBS),,$(error BLAS=$(BLAS): this library does not compile and link))
 endif
 ifneq ($(filter-out 0,$(CUDA)),)
-  CUDA_ROOT = $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC))))
-  GPU       = build/edf_cuda.o
-  GPU_LIBS  = -L$(CUDA_ROOT)/lib64 -Wl,-rpath,$(CUDA_ROOT)/lib64 -lcublas -lcudart -lstdc++
+  CUDA_ROOT := $(realpath $(shell $(NVCC) --dryrun -c edf_cuda.cu 2>&1 | sed -n 's/.*TOP=//p'))
+  $(if $(CUDA_ROOT),,$(error CUDA=1: $(NVCC) does not run. NVCC=path names the compiler))
+  GPU       := build/edf_cuda.o
+  GPU_LIBS  := -L$(CUDA_ROOT)/lib64 -Wl,-rpath,$(CUDA_ROOT)/lib64 -lcublas -lcudart -lstdc++
 endif
 FLAGS  := $(CC) $(CFLAGS) $(BLAS_CFLAGS) $(GPU_LIBS) $(BLAS_LIBS)
 $(shell mkdir -p build && echo '$(FLAGS)' | cmp -s - build/flags || echo '$(FLAGS)' > build/flags)

@@ -197,4 +197,8 @@ linked() {                                     # linked REAL EXAMPLE IMPLEMENTAT
 }
 linked float 02_xor edf
 linked double 04_custom_node edf_double
+if [ -x /usr/local/cuda/bin/nvcc ] && [ ! -x /usr/bin/nvcc ]; then         # not on this PATH
+  env -u MAKEFLAGS -u NVCC PATH=/usr/bin:/bin make -n -B -C "$made" CUDA=1 build/edf_cuda.o |
+    grep -q '^/usr/local/cuda/bin/nvcc ' && ok finds-nvcc || not_ok finds-nvcc 'not found'
+fi
 exit $bad

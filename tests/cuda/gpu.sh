@@ -8,8 +8,9 @@ export DIGITS=17
 
 build() {
   mkdir -p "$dir" || exit 1
+  nvcc=$(command -v "${NVCC:-nvcc}" || echo /usr/local/cuda/bin/nvcc)
   for real in float double; do
-    nvcc -std=c++17 -O3 -DEDF_REAL=$real $(sh tests/cuda/arch.sh) -Xptxas -v -I. \
+    "$nvcc" -std=c++17 -O3 -DEDF_REAL=$real $(sh tests/cuda/arch.sh) -Xptxas -v -I. \
       -c edf_cuda.cu -o "$dir/$real.o" 2> "$dir/$real.registers" || exit 1
     libraries='-L/usr/local/cuda/lib64 -Wl,-rpath,/usr/local/cuda/lib64 -lcublas -lcudart'
     link="$dir/$real.o $libraries -lstdc++ -lm"
