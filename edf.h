@@ -1680,8 +1680,8 @@ static int edf__whole(edf__scan *s, int least, int most) {
   if (n > most) edf__syntax(s, start, "the number is too large: at most %d", most);
   return (int)n;
 }
-/* Reads a decimal number, 12, 0.125, .5 or 1e-3, and moves *at after it. In 0x10 it reads the 0,
-   since strtod would read 16. */
+/* Reads a decimal number, 12, 0.125, .5 or 1e-3, and moves *at after it. In 0x10 it reads the
+   0, since strtod would read 16. */
 static double edf__decimal(const char **at) {
   char *end = (char *)*at + (**at == '.');
   int is_hex = **at == '0' && ((*at)[1] == 'x' || (*at)[1] == 'X');
@@ -1953,17 +1953,17 @@ static int edf__has_letter_more(const char *a, const char *b) {
   do a++; while ((*a & 0xC0) == 0x80);
   return !strcmp(a, b);
 }
-/* `single` has the summed indices of a term that are in one tensor each. If two of them differ by
-   one letter, W[o,In] x[Inn], they are most likely one index, and each factor would be summed by
-   itself. */
+/* `single` has the summed indices of a term that are in one tensor each. If two of them differ
+   by one letter, as in W[o,In] x[Inn], they are most likely one index. Else each factor would
+   be summed by itself. */
 static void edf__check_single(const edf__equation *e, const char *at, unsigned single) {
   for (int i = 0; i < e->n_index; i++)
     for (int j = 0; j < e->n_index; j++) {
       const char *a = e->index[i].name, *b = e->index[j].name;
       if (single >> i & single >> j & 1 && edf__has_letter_more(a, b) &&
           edf__count_letters(b) >= 2)
-        edf__syntax(&e->scan, at, "%s and %s are summed, each in one tensor alone: did you mean "
-                    "%s? Else rename one", b, a, b);
+        edf__syntax(&e->scan, at, "%s and %s are summed, each in one tensor alone: did you "
+                    "mean %s? Else rename one", b, a, b);
     }
 }
 
@@ -2005,8 +2005,9 @@ static edf__equation edf__read_equation(const edf__site *at, const char *text) {
   if (edf__accept(s, '|'))
     do edf__parse_bound(&e); while (edf__accept(s, ','));
   if (edf__peek(s))
-    edf__found(s, "'+', '-', '|' or the end", *s->at == '(' ? ": a function is a node of its own"
-               : *s->at == '.' ? ": a point is no product, write x[i] y[i] or x[i] * y[i]" : "");
+    edf__found(s, "'+', '-', '|' or the end",
+               *s->at == '(' ? ": a function is a node of its own" : *s->at == '.'
+               ? ": a point is no product, write x[i] y[i] or x[i] * y[i]" : "");
   for (int t = 0; t < e.n_term; t++) edf__check_term(&e, &e.term[t]);
   for (const edf__index *l = e.index; l < e.index + e.n_index; l++)
     if (!l->left && !edf__is_capital(l->name))
@@ -2282,9 +2283,9 @@ static void edf__contract(edf__contraction *c, int assign, edf_node *const of[3]
                          edf__array_of(of, grads, EDF_B));
 }
 
-/* ---- Masks. A pair that a mask excludes has no influence, also if it is NaN or infinite. While
-   all numbers are finite, a factor of the term is 0 for these pairs, and the fast loops run.
-   Otherwise this loop leaves the pairs out. */
+/* ---- Masks. A pair that a mask excludes has no influence, also if it is NaN or infinite. If
+   all numbers are finite, another factor is 0 for these pairs, and the fast loops run. If not,
+   edf__contract_kept leaves the pairs out. */
 
 /* Returns 1 if index values i satisfy the masks of term t. An index that the loops do not have
    takes the value that excludes least. */
@@ -2827,8 +2828,9 @@ static void edf__check_labels(const edf_node *loss) {
   for (size_t b = 0; y->kind == EDF_INPUT && b < y->size; b++) edf__class_in(loss, y, b, K);
 }
 
-/* Returns 1 if node y has run. The contractions of an equation ask the device themselves, unless
-   it has masks: then it runs here, since no device leaves pairs out. A gradient that the device has not written is filled with zeros. */
+/* Returns 1 if node y has run. The contractions of an equation ask the device themselves. An
+   equation with masks runs here, since no device leaves pairs out. A gradient that the device
+   has not written is filled with zeros. */
 static int edf__run_node(edf_node *y, int backward) {
   if (edf__is_equation(y) && !edf__einsum_of(y)->e.n_mask) return 0;
   if (!backward) edf__check_labels(y);

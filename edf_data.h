@@ -1383,17 +1383,33 @@ static int edf_onnx__row_dims(const edf_node *y) {
   return y->written ? y->written->row_dims : 1;
 }
 /* Returns an operator on the rows of x, which are its last dimensions, all of them as one. A
-   causal one reads -infinity where s > t. */
+   causal one reads -infinity where s > t. A second operand, the mask of a MaskedSoftmax or the
+   weights of a WeightedLogSumExp, has rows like x. */
 static int edf_onnx__rows(edf_onnx__file *o, const char *op) {
   const edf_node *y = o->y, *x = y->in[0];
-  int n_row = edf_onnx__row_dims(y), n = x->rank - n_row, v = edf_onnx__of(x);
+  int n_row = edf_onnx__row_dims(y), n = x->rank - n_row, v = edf_onnx__of(x), w = v;
   int K = (int)edf_data__entries(x->dim + n, n_row), shape[EDF_MAX_RANK] = { 0 };
+  const char *name = y->about->name;
+  int softmax = !strncmp(name, "Masked", 6);
   shape[n] = -1;
+  if (y->n_in > 1) w = edf_onnx__of(y->in[1]);
   if (n_row != 1) v = edf_onnx__run(o, "a [%s] Reshape/2", edf_data__dims(shape, n + 1));
+  if (n_row != 1 && y->n_in > 1)
+    w = edf_onnx__run(o, "b [%s] Reshape/2", edf_data__dims(shape, n + 1));
   if (y->written && y->written->causal)
     v = edf_onnx__run(o, "1 [%d, %d] Expand/2 Trilu/1 upper=0 Cast/1 to=9 $%d -inf Where/3",
                       x->dim[n - 1], K, v);
+  if (softmax) v = edf_onnx__run(o, "$%d Cast/1 to=9 $%d -inf Where/3", w, v);
+  if (y->n_in > 1 && !softmax) {
+    int most = edf_onnx__run(o, "$%d ReduceMax/1 axes=[-1] keepdims=1 -1e30 Max/2", v);
+    v = edf_onnx__run(o, "$%d $%d Sub/2 Exp/1 $%d Mul/2", v, most, w);
+    return edf_onnx__run(o, "$%d [-1] ReduceSum/2 keepdims=1 Log/1 $%d Add/2 [-1] Squeeze/2", v,
+                         most);
+  }
   v = edf_onnx__run(o, op, v, K);
+  if (softmax)                           /* A row without entries is 0.                       */
+    v = edf_onnx__run(o, strstr(name, "Log") ? "$%d Cast/1 to=9 $%d -inf Where/3"
+                      : "$%d Cast/1 to=9 $%d 0 Where/3", w, v);
   return n_row == 1 || y->rank < x->rank ? v : edf_onnx__run(o, "$%d a Shape/1 Reshape/2", v);
 }
 /* Returns its operand in another shape. */
@@ -1427,6 +1443,9 @@ static const char *const edf_onnx__operators[][2] = {
   { "BatchNorm", "a b Sub/2 c #0 Add/2 Sqrt/1 Div/2" },
   { "Sum", "a ReduceSum/1 keepdims=0" }, { "Mean", "a ReduceMean/1 keepdims=0" },
   { "Softmax", "$%d Softmax/1" }, { "LogSoftmax", "$%d LogSoftmax/1" },
+  { "MaskedSoftmax", "$%d Softmax/1" }, { "MaskedLogSoftmax", "$%d LogSoftmax/1" },
+  { "LogSumExp", "$%d ReduceLogSumExp/1 axes=[-1] keepdims=0" },
+  { "WeightedLogSumExp", "$%d" },
   { "NormalizeOver", "$%d 1 [%d] Expand/2 LayerNormalization/2 epsilon=#0" },
   { "ArgMax", "$%d #0 Mul/2 ArgMax/1 axis=-1 keepdims=0 Cast/1 to=1" },
   { "LogLoss", "a Log/1 b Cast/1 to=7 [-1] Unsqueeze/2 GatherElements/2 axis=-1 [-1] "

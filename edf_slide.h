@@ -18,11 +18,11 @@
    Private names of edf.h that are used here:
 
      EDF__MAX_REF edf__add_compnode edf__add_leaf edf__alone edf__canonical edf__caret
-     edf__caught edf__check_rank edf__check_single edf__class_in edf__compare_names edf__computed edf__einsum
-     edf__einsum_shape edf__equation edf__equation_node edf__fail
+     edf__caught edf__check_rank edf__check_single edf__class_in edf__compare_names
+     edf__computed edf__einsum edf__einsum_shape edf__equation edf__equation_node edf__fail
      edf__find_extents edf__grow edf__is_capital edf__index_of edf__letters edf__letters_of
-     edf__log_softmax_op edf__mask edf__message edf__new_node edf__parse_tensor edf__place edf__reach
-     edf__read_declared edf__read_number edf__ref edf__scan edf__scan_of edf__show
+     edf__log_softmax_op edf__mask edf__message edf__new_node edf__parse_tensor edf__place
+     edf__reach edf__read_declared edf__read_number edf__ref edf__scan edf__scan_of edf__show
      edf__site edf__softmax_op edf__syntax edf__upper edf__write edf__write_equation
 
    Contents: search for >>helpers, >>over, >>equations, >>layers, >>ways, >>answers. */
@@ -648,7 +648,8 @@ static const edf_op edf_slide__max_over_op = { "Einsum", edf__einsum_shape,
 /* ---- MaskedSoftmax   P[b,k] = m[b,k] exp(s[b,k]) / sum_j m[b,j] exp(s[b,j])
                         s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j])
    m is 0 or 1. An entry with m = 0 is left out, whatever s is. If all are left out, P is 0. If
-   the state is 1, y is ln P:  s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_j y.grad[b,j] ---- */
+   the state is 1, the node is ln P:
+     s.grad[b,k] += lnP.grad[b,k] - P[b,k] sum_j m[b,j] lnP.grad[b,j] ---- */
 static void edf_slide__masked_softmax_forward(edf_node *y) {
   size_t K = edf_slide__columns(y);
   int log_of = *(const edf_real *)y->state != 0;
@@ -720,8 +721,8 @@ static void edf_slide__log_sum_backward(edf_node *y) {
 static const edf_op edf_slide__log_sum_op = { "LogSumExp", edf_slide__argmax_shape,
   edf_slide__log_sum_forward, edf_slide__log_sum_backward, "y x", "y@ = ln sum_~ exp(x~)",
   "x.grad@ += y.grad@ exp(x@ - y@)" };
-static const edf_op edf_slide__weighted_log_sum_op = { "LogSumExp", edf_slide__argmax_shape,
-  edf_slide__log_sum_forward, edf_slide__log_sum_backward, "y x w",
+static const edf_op edf_slide__weighted_log_sum_op = { "WeightedLogSumExp",
+  edf_slide__argmax_shape, edf_slide__log_sum_forward, edf_slide__log_sum_backward, "y x w",
   "y@ = ln sum_~ w~ exp(x~)",
   "x.grad@ += y.grad@ w@ exp(x@ - y@)\nw.grad@ += y.grad@ exp(x@ - y@)" };
 
@@ -863,8 +864,8 @@ static ptrdiff_t edf_slide__entry_of(const edf__einsum *m, const edf__ref *r,
 }
 
 /* Returns the entry of the table that belongs to entry i, or -1 if there is none: the entry is
-   outside the table, or its class number outside the tensor k. A Lookup then reads 0. Stops if a
-   class number of entry i is not valid. */
+   outside the table, or its class number outside the tensor k. A Lookup then reads 0. Stops if
+   a class number of entry i is not valid. */
 static ptrdiff_t edf_slide__in_table(edf_slide__lookup *p, const edf_node *y, size_t i) {
   const edf__equation *e = &p->m->e;
   ptrdiff_t index[EDF_MAX_INDEX] = { 0 };
@@ -1103,12 +1104,13 @@ static const struct {
   { "index", "Index", ":*#", NULL, NULL, &edf_slide__index_op, NULL },
   { "test", "Test", ":x#", NULL, NULL, &edf_slide__test_op, NULL },
   { "argmax", "ArgMax", ":x#", NULL, NULL, &edf_slide__argmax_op, NULL },
-  { "maskedsoftmax", "MaskedSoftmax", ":xx#_", NULL, NULL, &edf_slide__masked_softmax_op, NULL },
+  { "maskedsoftmax", "MaskedSoftmax", ":xx#_", NULL, NULL, &edf_slide__masked_softmax_op,
+    NULL },
   { "maskedlogsoftmax", "MaskedLogSoftmax", ":xx#_", NULL, NULL,
     &edf_slide__masked_log_softmax_op, NULL },
   { "logsumexp", "LogSumExp", ":x", NULL, NULL, &edf_slide__log_sum_op, NULL },
-  { "weightedlogsumexp", "LogSumExp", ":xx", NULL, NULL, &edf_slide__weighted_log_sum_op,
-    NULL },
+  { "weightedlogsumexp", "WeightedLogSumExp", ":xx", NULL, NULL,
+    &edf_slide__weighted_log_sum_op, NULL },
   { "meanover", "", "=m", NULL, NULL, NULL, NULL },
   { "sampleover", "", "=s", NULL, NULL, NULL, NULL },
   { "maxover", "", "=x", NULL, NULL, NULL, NULL }
@@ -1369,8 +1371,8 @@ static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces) {
   edf_slide__expr *x = edf_slide__read_index(l), *t;
   unsigned bit = 1u << x->which;
   if (braces && strchr(">=!", edf_slide__peek(s)) && *s->at)
-    edf__syntax(s, s->at, "in braces write an index, %s<5 or %s<=t. Entries count from 0, and a "
-                "test selects some: 1[%s > 0] x[%s]", x->at, x->at, x->at, x->at);
+    edf__syntax(s, s->at, "in braces write an index, %s<5 or %s<=t. Entries count from 0, and "
+                "a test selects some: 1[%s > 0] x[%s]", x->at, x->at, x->at, x->at);
   if (braces && edf_slide__peek(s) != '<') return bit;
   const char *expected = "'<' and a number, or '<=' and an index";
   if (edf_slide__peek(s) != '<') edf_slide__found(s, expected);
@@ -1473,7 +1475,8 @@ static edf_slide__expr *edf_slide__read_over(edf_slide__statement *l, const char
 
 /* Stops because a line does not end here. If another equation follows, a newline is missing. */
 static void edf_slide__check_end(const edf__scan *s) {
-  const char *hint = ": is a newline missing? Each equation has a line, \"h[j] = a[j] \\n\" in C";
+  const char *hint = ": is a newline missing? Each equation has a line, in C "
+                     "\"h[j] = a[j] \\n\"";
   if (*s->at == '=')
     edf__syntax(s, s->at, "expected a factor, an operator or the end of the line, found '='%s",
                 hint);
@@ -1642,8 +1645,8 @@ static void edf_slide__read_statement(edf_slide__slide *all, edf__scan *from) {
 /* Joins the steps of a recurrence. It is called when the tensor of all steps is needed. */
 static edf_node *edf_slide__all_times(edf_slide__statement *l);
 
-/* Returns 1 for a node that was built inside a line, such as y3 for a part of y. It is no tensor
-   of the program. */
+/* Returns 1 for a node that was built inside a line, such as y3 for a part of y. It is no
+   tensor of the program. */
 static int edf_slide__is_inner(const edf_node *x) { return x->written && x->written->inner; }
 /* Returns the newest tensor with this name, or NULL. For a step, returns all steps, joined. */
 static edf_node *edf_slide__newest(const char *name) {
@@ -1803,8 +1806,8 @@ static unsigned edf_slide__small_letters(const edf_slide__statement *l) {
   return small;
 }
 
-/* Sums the capitals of the tensors among the factors of x. If `inner` is not 0, two factors must
-   have the capital. A square counts as two. */
+/* Sums the capitals of the tensors among the factors of x. If `inner` is not 0, two factors
+   must have the capital. A square counts as two. */
 static void edf_slide__bind_product(const edf_slide__statement *l, edf_slide__expr *x,
                                     unsigned bound, unsigned summed, int inner) {
   unsigned own = 0, above = 0, once = 0, twice = 0;
@@ -1865,12 +1868,14 @@ static int edf_slide__n_tensors(const edf_slide__expr *x) {
 }
 
 /* Stops if a term after softmax_k W[k,J] h[J] has a tensor: is it an argument of softmax? */
-static void edf_slide__check_softmax(const edf_slide__statement *l, const edf_slide__expr *sum) {
+static void edf_slide__check_softmax(const edf_slide__statement *l,
+                                     const edf_slide__expr *sum) {
   const edf__scan *s = &l->m.e.scan;
   for (const edf_slide__expr *p = sum->in, *f, *q; p; p = p->next) {
     for (f = p->in; f && f->next; f = f->next) {}
-    if (!f || f->sort != EDF_SLIDE__AN_OVER || !f->closed || f->which < EDF_SLIDE__SOFTMAX_OVER ||
-        f->which > EDF_SLIDE__LOG_SOFTMAX_OVER) continue;
+    int open = f && f->sort == EDF_SLIDE__AN_OVER && f->closed;
+    if (!open || (f->which != EDF_SLIDE__SOFTMAX_OVER
+                  && f->which != EDF_SLIDE__LOG_SOFTMAX_OVER)) continue;
     for (q = p->next; q && !edf_slide__n_tensors(q); q = q->next) {}
     if (!q) continue;
     const char *begin = f->at - s->size, *end = edf_slide__end_of_sum(begin);
@@ -1888,12 +1893,13 @@ static void edf_slide__check_softmax(const edf_slide__statement *l, const edf_sl
 static void edf_slide__check_size_terms(const edf_slide__statement *l,
                                         const edf_slide__expr *sum) {
   int beside = 0;
-  for (const edf_slide__expr *p = sum->in; p; p = p->next) beside |= edf_slide__n_tensors(p) > 1;
+  for (const edf_slide__expr *p = sum->in; p; p = p->next)
+    beside |= edf_slide__n_tensors(p) > 1;
   for (const edf_slide__expr *p = sum->in; p && beside; p = p->next) {
     const edf_slide__expr *f = p->in;
     if (f && !f->next && !p->over && f->sort == EDF_SLIDE__A_NAME && f->number > 0)
-      edf__syntax(&l->m.e.scan, f->at, "this term is the size of an index. Did you mean a bias, "
-                  "as in %s[j]? The size as a number is 1 %s", f->at, f->at);
+      edf__syntax(&l->m.e.scan, f->at, "this term is the size of an index. Did you mean a "
+                  "bias, as in %s[j]? The size as a number is 1 %s", f->at, f->at);
   }
 }
 
@@ -1905,8 +1911,8 @@ static void edf_slide__check_sum(const edf_slide__statement *l, const edf_slide_
 
 /* Binds the indices of x. `bound` has the indices that are known around x. `summed` has the
    capitals that products around x sum, and, 16 bits higher, the indices of sum_i around x.
-   `inner` is 0 for a term of a line, 1 in a bracket, and 2 in a function, in a divisor and under
-   a power. `masks` has the masks that hold around x. */
+   `inner` is 0 for a term of a line, 1 in a bracket, and 2 in a function, in a divisor and
+   under a power. `masks` has the masks that hold around x. */
 static void edf_slide__bind_expr(edf_slide__statement *l, edf_slide__expr *x, unsigned bound,
                                  unsigned summed, int inner, unsigned masks) {
   const edf__scan *s = &l->m.e.scan;
@@ -2149,7 +2155,8 @@ static void edf_slide__check_new(const edf_slide__statement *l, int x) {
                 "blank before its argument", r->name, edf_slide__functions[f].name);
   for (int i = edf_slide__n_nodes() - 1; i >= 0; i--) {
     const edf_node *node = edf_slide__nth(i);
-    if (edf_slide__is_inner(node) || edf_slide__line_of(all, node->name)) continue;  /* a step */
+    if (edf_slide__is_inner(node)) continue;
+    if (edf_slide__line_of(all, node->name)) continue;     /* the steps of a line             */
     edf_slide__compare_new(s, r, node->name, node->rank, &meant);
   }
   for (const edf_slide__statement *o = all->line; o < all->line + all->n; o++)
@@ -2528,8 +2535,9 @@ static int edf_slide__add_divisor(edf_slide__making *to, int first, double *numb
   return 1;
 }
 
-/* Finds what mask m means for a tensor that has the indices in `has`. An index that has a number
-   in the present step is this number. Any other index takes the value that excludes least.
+/* Finds what mask m means for a tensor that has the indices in `has`. An index that has a
+   number in the present step is this number. Any other index takes the value that excludes
+   least.
    Returns 0 if the mask then excludes nothing. */
 static int edf_slide__mask_for(const edf_slide__statement *l, const edf_slide__mask *m,
                                unsigned has, edf__mask *to) {
@@ -2700,7 +2708,8 @@ static edf_slide__value edf_slide__dense(edf_slide__statement *l, edf_slide__val
    0. */
 static edf_slide__value edf_slide__mask_test(edf_slide__statement *l, const edf__mask *mask,
                                              int keeps) {
-  unsigned has = (mask->low < 0 ? 0 : 1u << mask->low) | (mask->high < 0 ? 0 : 1u << mask->high);
+  unsigned has = mask->low < 0 ? 0 : 1u << mask->low;
+  if (mask->high >= 0) has |= 1u << mask->high;
   edf_slide__value y = edf_slide__new_value(l, NULL, has), part;
   edf_slide__making to;
   edf_slide__begin_equation(&to, l, &y.at);
@@ -2844,8 +2853,8 @@ static void edf_slide__check_classes(const edf_slide__statement *l, const char *
     edf__syntax(&l->m.e.scan, at, "%d classes: a float has class numbers up to 16777216; use "
                 "cc -DEDF_REAL=double", n);
 }
-/* Returns the class numbers that expression x gives. A tensor keeps its index positions, so that
-   an entry that is read outside it selects nothing. */
+/* Returns the class numbers that expression x gives. A tensor keeps its index positions, so
+   that an entry that is read outside it selects nothing. */
 static edf_slide__value edf_slide__classes_from(edf_slide__statement *l, edf_slide__expr *x) {
   edf_slide__value k = edf_slide__value_of(l, x);
   return x->sort == EDF_SLIDE__A_TENSOR && k.number == 1 ? k : edf_slide__dense(l, k);
@@ -2929,7 +2938,8 @@ static edf_slide__value edf_slide__row_node(edf_slide__statement *l, const edf_o
   }
   edf_op about = *is;                    /* a copy of the op, under another name              */
   y.at.name = l->m.e.ref->name;
-  edf_node *in[2] = { from.node, w ? edf_slide__terms(l, EDF_SLIDE__SUM, &y.at, w, NULL) : NULL };
+  edf_node *in[2] = { from.node, NULL };
+  if (w) in[1] = edf_slide__terms(l, EDF_SLIDE__SUM, &y.at, w, NULL);
   about.name = name;
   y.node = edf__computed(&about, at->file, at->line, w ? 2 : 1, in);
   y.node->about = is;
@@ -2987,8 +2997,8 @@ static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide
   if (keep.node)
     return edf_slide__row_node(l, log_of ? &edf_slide__masked_log_softmax_op
                                : &edf_slide__masked_softmax_op,
-                               log_of ? "LogSoftmaxOver" : "SoftmaxOver", x->over, &v, &keep, -1,
-                               log_of);
+                               log_of ? "LogSoftmaxOver" : "SoftmaxOver", x->over, &v, &keep,
+                               -1, log_of);
   if (kind >= EDF_SLIDE__ARGMAX_OVER) {
     const edf_op *is = rows[kind - EDF_SLIDE__ARGMAX_OVER + log_of];
     const char *name = is == &edf__softmax_op ? "SoftmaxOver" : is == &edf__log_softmax_op
@@ -3047,8 +3057,8 @@ static edf_slide__value edf_slide__log_softmax_of(edf_slide__statement *l, edf_s
   edf_slide__value v = { P, 1, edf_slide__ref_now(l, l->m.e.ref[x->which]) }, k;
   const edf__site *at = &l->slide->site;
   edf_slide__expr *by = x->in;
-  int single = P == Q && Q->n_in == 1 && edf_slide__row_dims(Q) == 1 && !edf_slide__is_causal(Q);
-  if (single && by && !by->next && by->sort != EDF_SLIDE__A_GROUP &&
+  int single = edf_slide__row_dims(Q) == 1 && !edf_slide__is_causal(Q) && Q->n_in == 1;
+  if (single && P == Q && by && !by->next && by->sort != EDF_SLIDE__A_GROUP &&
       by->place == v.at.rank - 1) {
     k = edf_slide__dense(l, edf_slide__value_of(l, by));
     v.at.rank--;
@@ -3097,7 +3107,8 @@ static void edf_slide__find_parts(const edf_slide__statement *l, const edf_slide
     for (int m = 0; m < l->n_mask; m++) is_mask |= f->in && f->in == l->mask[m].test->in;
     if (is_mask && f->sort == EDF_SLIDE__A_TEST) continue;
     if (f->sort == EDF_SLIDE__A_SUM && !f->in->next) edf_slide__find_parts(l, f->in, to);
-    else if (f->sort == EDF_SLIDE__A_CALL && edf_slide__functions[f->which].unary == edf_exp_at) {
+    else if (f->sort == EDF_SLIDE__A_CALL &&
+             edf_slide__functions[f->which].unary == edf_exp_at) {
       edf_slide__expr *p = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, f->at,
                                                edf_slide__copy_of(f->in));
       p->masks = f->masks;
@@ -3106,8 +3117,8 @@ static void edf_slide__find_parts(const edf_slide__statement *l, const edf_slide
   }
 }
 
-/* Builds ln sum_k w[k] exp(x[k]), where w has the factors beside the exp. Returns no node if x is
-   no such sum. */
+/* Builds ln sum_k w[k] exp(x[k]), where w has the factors beside the exp. Returns no node if x
+   is no such sum. */
 static edf_slide__value edf_slide__log_sum(edf_slide__statement *l, const edf_slide__expr *x) {
   edf_slide__log_parts of = { NULL, NULL, 0, 0, 0, 1 };
   edf_slide__value none = edf_slide__new_value(l, NULL, 0), w = none, u, y, test;
@@ -3138,8 +3149,8 @@ static edf_slide__value edf_slide__log_sum(edf_slide__statement *l, const edf_sl
     kept.node = edf_slide__end_equation(&to, NULL, EDF_SLIDE__SUM);
     w = kept;
   }
-  return edf_slide__row_node(l, w.node ? &edf_slide__weighted_log_sum_op : &edf_slide__log_sum_op,
-                             "LogSumExp", of.over, &y, w.node ? &w : NULL, -1, 0);
+  const edf_op *is = w.node ? &edf_slide__weighted_log_sum_op : &edf_slide__log_sum_op;
+  return edf_slide__row_node(l, is, "LogSumExp", of.over, &y, w.node ? &w : NULL, -1, 0);
 }
 
 /* Returns x without brackets around it. */
@@ -3543,8 +3554,8 @@ static int edf_slide__share_extents(edf_slide__statement *l, const edf__ref *r,
   return changed;
 }
 
-/* Stops if tensor r of line l, which the group of line `by` computes, has another size than line
-   `by` gives it. */
+/* Stops if tensor r of line l, which the group of line `by` computes, has another size than
+   line `by` gives it. */
 static void edf_slide__check_group_sizes(const edf_slide__statement *l, const edf__ref *r,
                                          const edf_slide__statement *by) {
   const edf__scan *s = &l->m.e.scan;
@@ -3562,9 +3573,9 @@ static void edf_slide__check_group_sizes(const edf_slide__statement *l, const ed
     if (bound && here)
       edf__syntax(s, r->place[d].at, "the bound %s<%d is larger than this dimension of %s, %ld",
                   name, bound, r->name, (long)here);
-    edf__syntax(s, r->place[d].at, "index %s has two different sizes\n  %s is %s in %s\n  %s is "
-                "%s in %s%s%s", name, name, here ? edf_fmt("%ld", (long)here) : batch, r->name,
-                name, n ? edf_fmt("%ld", (long)n) : batch, from ? from->name : "this line",
+    edf__syntax(s, r->place[d].at, "index %s has two different sizes\n  %s is %s in %s\n  %s "
+                "is %s in %s%s%s", name, name, here ? edf_fmt("%ld", (long)here) : batch,
+                r->name, name, n ? edf_fmt("%ld", (long)n) : batch, from ? from->name : "this line",
                 x ? " = " : "", x ? edf__show(x) : "");
   }
 }
@@ -3727,8 +3738,8 @@ static int edf_slide__has_number(const edf_slide__statement *l) {
 static void edf_slide__two_lines(const edf_slide__statement *l) {
   const char *name = l->m.e.ref->name;
   edf__syntax(&l->m.e.scan, name, "%s is already defined above: write += to add to it. To join "
-              "parts write one line, as in %s[J+K] = a[J] ; c[K]. Only a recurrence has several "
-              "lines with =", name, name);
+              "parts write one line, as in %s[J+K] = a[J] ; c[K]. Only a recurrence has "
+              "several lines with =", name, name);
 }
 /* Marks lines that give entries. The left side of such a line has a number, but another line of
    the same tensor has none. Stops if a line defines a tensor again. */

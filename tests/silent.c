@@ -5,10 +5,10 @@
 
    The first text declares tensors and gives their numbers. A tensor with the index b is an
    Input with a gradient, any other a Parameter. The second text is a program, or an equation of
-   Einsum: "einsum x y: z = x[I] y[I]". The third text has the right values and, after a Backward
-   of the last line, the right gradients; or the words of an error, separated by |. The last line
-   is the mean's: Backward gives 1/n to each of its n entries. Each case runs by the fast kernel
-   and by the reference. */
+   Einsum: "einsum x y: z = x[I] y[I]". The third text has the right values, and the right
+   gradients after a Backward of the last line, which gives 1/n to each of its n entries. Or it
+   has the words of an error, separated by |. Each case runs by the fast kernel and by the
+   reference. */
 
 #include "harness.h"
 #include "edf_slide.h"
@@ -78,8 +78,8 @@ static void compare(const example *e, const char *at) {
       double is = (double)v[i], want = (double)right[i];
       int same = is == want || (is != is && want != want) ||
                  fabs(is - want) <= near * (1 + fabs(want));
-      CHECK(same, "%s%s[%d] is %.10g, expected %.10g: %s", name, grad ? ".grad" : "", i, is, want,
-            e->text);
+      CHECK(same, "%s%s[%d] is %.10g, expected %.10g: %s", name, grad ? ".grad" : "", i, is,
+            want, e->text);
     }
     CHECK(v, "%s has no gradient: %s", name, e->text);
   }
@@ -157,7 +157,8 @@ CASES(a_logarithm_of_a_sum_of_exponentials_is_stable,
   { "x[b,2] = 900 900", "z[b] = ln sum_j exp(x[b,j]) / 2", "z = 900" },
   { "x[b,2,2] = 1 nan 2 2", "z[b,t] = ln sum_s exp(x[b,t,s]) | s<=t",
     "z = 1 2.693147180559945; x.grad = 0.5 0 0.25 0.25" },
-  { "x[2,2] = 1 inf 2 2", "z[t] = ln sum_s exp(x[t,s]) | s<t", "z = -inf 2; x.grad = 0 0 0.5 0" },
+  { "x[2,2] = 1 inf 2 2", "z[t] = ln sum_s exp(x[t,s]) | s<t",
+    "z = -inf 2; x.grad = 0 0 0.5 0" },
   { "x[2,2] = 1 inf 2 2; w[2] = 3 inf", "z[t] = ln sum_s w[s] exp(x[t,s]) | s<t",
     "z = -inf 3.098612288668110; x.grad = 0 0 0.5 0" })
 
@@ -202,7 +203,8 @@ CASES(an_excluded_pair_has_no_influence,
   { OFF, "o[t] = mean_s a[t,s] | s<t", "o = 0 3; a.grad = 0 0 0.5 0" },
   { "a[2,2] = 1 5 3 4; v[2] = 1 inf", "o[t] = sum_s a[t,s] v[s] | s<=t",
     "o = 1 inf; a.grad = 0.5 0 0.5 inf" },
-  { "v[3] = 1 2 nan", "o[t] = sum_s v[s] | s<=t, t<3", "o = 1 3 nan; v.grad = 1 0.6666666666667 "
+  { "v[3] = 1 2 nan", "o[t] = sum_s v[s] | s<=t, t<3",
+    "o = 1 3 nan; v.grad = 1 0.6666666666667 "
                                                        "0.3333333333333" },
   { "v[3] = 1 1 1", "o[t] = sum_s 1e30^(s-t) v[s] | s<=t, t<3", "o = 1 1 1" },
   { "v[3] = 1 1 1", "o[t] = sum_s 1e-30^(t-s) v[s] | s<=t, t<3", "o = 1 1 1; v.grad = "
@@ -213,12 +215,16 @@ CASES(an_excluded_pair_has_no_influence,
   { "x[2,2] = nan nan 2 3", "m[t] = min_s x[t,s] | s<t", "m = inf 2; x.grad = 0 0 0.5 0" },
   { "x[2,2] = 1 inf 2 3", "m[t] = argmax_s x[t,s] | s<=t", "m = 0 1" },
   { "x[2,2] = 1 -inf 2 3", "m[t] = argmin_s x[t,s] | s<=t", "m = 0 0" },
-  { "x[2,2] = 1 nan 2 2", "P[t,s] = softmax_s x[t,s] | s<=t", "P = 1 0 0.5 0.5; x.grad = 0 0 0 0" },
-  { "x[2,2] = nan inf 2 nan", "P[t,s] = softmax_s x[t,s] | s<t", "P = 0 0 1 0; x.grad = 0 0 0 0" },
+  { "x[2,2] = 1 nan 2 2", "P[t,s] = softmax_s x[t,s] | s<=t",
+    "P = 1 0 0.5 0.5; x.grad = 0 0 0 0" },
+  { "x[2,2] = nan inf 2 nan", "P[t,s] = softmax_s x[t,s] | s<t",
+    "P = 0 0 1 0; x.grad = 0 0 0 0" },
   { "x[2,2] = 1 1 nan -1e38", "P[t,s] = softmax_s x[t,s] | t<=s", "P = 0.5 0.5 0 1" },
   { "x[2,2] = 1 1 nan 2", "P[t,s] = 2 softmax_s x[t,s] | t<=s", "P = 1 1 0 2" },
-  { "x[2] = 1 2; y[2] = 3 inf", "A[i,j] = x[i] y[j] | j<=i", "A = 3 0 6 inf; x.grad = 0.75 inf" },
-  { "x[2,2] = 1 0 1 1", "A[i,j] = ln(x[i,j]) | j<=i", "A = 0 0 0 0; x.grad = 0.25 0 0.25 0.25" },
+  { "x[2] = 1 2; y[2] = 3 inf", "A[i,j] = x[i] y[j] | j<=i",
+    "A = 3 0 6 inf; x.grad = 0.75 inf" },
+  { "x[2,2] = 1 0 1 1", "A[i,j] = ln(x[i,j]) | j<=i",
+    "A = 0 0 0 0; x.grad = 0.25 0 0.25 0.25" },
   { "x[2,2] = 4 -1 9 16", "A[i,j] = sqrt(x[i,j]) x[i,j] | j<=i",
     "A = 8 0 27 64; x.grad = 0.75 0 1.125 1.5" },
   { "a[2,2] = 1 0 0.5 0.5", "H[t] = -sum_s a[t,s] ln a[t,s] | s<=t",
@@ -230,7 +236,8 @@ CASES(an_excluded_pair_has_no_influence,
                                                         "1.3591409142295 0" },
   { "v[2] = 1 2; w[2,2] = 1 0 2 4", "o[t] = sum_s v[s] / w[t,s] | s<=t",
     "o = 1 1; w.grad = -0.5 0 -0.125 -0.0625; v.grad = 0.75 0.125" },
-  { "w[2,2] = 1 0 2 1", "o[t] = sum_s w[t,s]^-2 | s<=t", "o = 1 1.25; w.grad = -1 0 -0.125 -1" },
+  { "w[2,2] = 1 0 2 1", "o[t] = sum_s w[t,s]^-2 | s<=t",
+    "o = 1 1.25; w.grad = -1 0 -0.125 -1" },
   { "w[2,2] = 1 inf 2 1", "o[t] = sum_s w[t,s]^2 | s<=t", "o = 1 5; w.grad = 1 0 2 1" },
   { "a[2,2] = 1 1 1 1; x[2] = 1 1; y[2,2] = 1 nan 1 1; z[2] = 1 1",
     "o[t] = sum_s a[t,s] (x[s] + y[t,s] z[s]) | s<=t",
@@ -240,17 +247,21 @@ CASES(an_excluded_pair_has_no_influence,
   { "q[2,1] = 1 2; k[2,1] = 1 nan; v[2] = 5 6",
     "o[t] = sum_s exp(q[t,D] k[s,D]) v[s] | s<=t", "o = 13.59140914229523 nan; q.grad = "
     "6.79570457114761 nan" },
-  { "x[3] = 1 2 3; T[2] = 1 2", "y[s] = min_u (T[u] + 2 min_t x[t]) | s<=t", "y = 3 5 7; T.grad = 1 0" },
+  { "x[3] = 1 2 3; T[2] = 1 2", "y[s] = min_u (T[u] + 2 min_t x[t]) | s<=t",
+    "y = 3 5 7; T.grad = 1 0" },
   { "x[2] = 1 2; w[2,2] = 1 2 3 4", "y[t] = softmax_t x[t] + (w[t,S] x[S]) | t<=S",
     "stops: softmax_t" },
   { "x[2] = 0 0; w[2,2] = 1 2 3 4; v[2] = 1 1", "y[t] = w[t,S] v[S] + (softmax_t x[t]) | t<=S",
     "y = 3.5 4.5; x.grad = 0 0" },
-  { "x[2,2] = 1 nan 3 4", "y[t] = sum_s x[t,s] | s<=t\nz[t] = y[t]^2", "z = 1 49; x.grad = 1 0 7 7" })
+  { "x[2,2] = 1 nan 3 4", "y[t] = sum_s x[t,s] | s<=t\nz[t] = y[t]^2",
+    "z = 1 49; x.grad = 1 0 7 7" })
 
 #define S3 "s[b,3] = -431 279 427"
 CASES(a_logarithm_of_a_softmax_is_stable,
-  { S3 "; T[3] = 0 0 1", "c[b] = -sum_k T[k] ln softmax_k s[b,k]", "c = 0; T.grad = 858 148 0" },
-  { S3 "; T[3] = 1 0 0", "c[b] = -sum_k T[k] ln(softmax_k s[b,k])", "c = 858; s.grad = -1 0 1" },
+  { S3 "; T[3] = 0 0 1", "c[b] = -sum_k T[k] ln softmax_k s[b,k]",
+    "c = 0; T.grad = 858 148 0" },
+  { S3 "; T[3] = 1 0 0", "c[b] = -sum_k T[k] ln(softmax_k s[b,k])",
+    "c = 858; s.grad = -1 0 1" },
   { S3, "P[b,k] = softmax_k s[b,k]\nc[b] = -ln P[b,0]", "c = 858; s.grad = -1 0 1" },
   { S3, "P[k,b] = softmax_k s[b,k]\nc[b] = -ln P[0,b]", "c = 858; s.grad = -1 0 1" },
   { S3 "; y[b] = 1", "P[b,k] = softmax_k s[b,k]\nc[b] = -ln P[b,y[b]]", "c = 148" },
@@ -281,7 +292,8 @@ CASES(a_mistyped_index_is_not_summed_by_itself,
 CASES(a_sum_with_two_readings_is_refused,
   { VH, "P[b,k] = softmax_k V[k,J] h[b,J] + d[k]", "stops: softmax_k (V[k,J] h[b,J] + d[k])|"
     "(softmax_k V[k,J] h[b,J]) + d[k]" },
-  { VH, "P[b,k] = ln (softmax_k V[k,J] h[b,J] - d[k])", "stops: (softmax_k V[k,J] h[b,J]) - d[k]" },
+  { VH, "P[b,k] = ln (softmax_k V[k,J] h[b,J] - d[k])",
+    "stops: (softmax_k V[k,J] h[b,J]) - d[k]" },
   { VH, "P[b,k] = (softmax_k V[k,J] h[b,J]) + d[k]", "P = 1.5 2.5" },
   { VH, "P[b,k] = softmax_k(h[b,k]) + d[k]", "P = 1.5 2.5" },
   { VH, "P[b,k] = 0.9 softmax_k h[b,k] + 0.1/2", "P = 0.5 0.5" },
@@ -292,7 +304,8 @@ CASES(a_sum_with_two_readings_is_refused,
 
 #define X3 "x[b,2,3] = 1 2 3 4 5 6"
 CASES(an_index_of_a_recurrence_has_one_size,
-  { X3, "h[b,t,j] = W[j,I] x[b,t,I] + U[j,I] h[b,t-1,I] | j<5", "stops: I|two different sizes|5|3" },
+  { X3, "h[b,t,j] = W[j,I] x[b,t,I] + U[j,I] h[b,t-1,I] | j<5",
+    "stops: I|two different sizes|5|3" },
   { X3, "h[b,t,j] = W[j,I] x[b,t,I] + U[j,K] h[b,t-1,K] | j<5, K<7", "stops: K<7|larger|5" },
   { X3, "g[b,t,i] = x[b,t,i] + h[b,t-1,i]\nh[b,t,j] = V[j,I] g[b,t,I] | j<2",
     "stops: i|two different sizes|2|3" },
@@ -304,7 +317,8 @@ CASES(a_class_number_outside_its_tensor_selects_nothing,
     "e = 0 25 35; E.grad = 0 0 0.3333333333333 0.3333333333333" },
   { "w[b,3] = 2 3 1; E[4,1] = 5 15 25 35", "e[b,t,i] = E[w[b,t+1],i] | t<3", "e = 35 15 0" },
   { "w[b,3] = 2 3 1; E[4] = 5 15 25 35", "e[b] = sum_t E[w[b,t-1]] | t<3", "e = 60" },
-  { "w[b,3] = 2 3 1; E[4] = 5 15 25 35", "h[b,t] = h[b,t-1] + E[w[b,t-1]] | t<3", "h = 0 25 60" },
+  { "w[b,3] = 2 3 1; E[4] = 5 15 25 35", "h[b,t] = h[b,t-1] + E[w[b,t-1]] | t<3",
+    "h = 0 25 60" },
   { "a[3] = 1 0 1; v[3] = 1 2 4", "o[a[i-1]] += v[i] | i<3, a<2", "o = 4 2" },
   { "w[b,3] = 2 3 1; E[4] = 5 15 25 35", "e[b,t] = E[w[b,t-1]]", "stops: out of range" },
   { "w[b,2] = -1 3; E[4] = 5 15 25 35", "e[b,t] = E[w[b,t]]", "stops: -1|out of range" })
