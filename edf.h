@@ -258,6 +258,7 @@ typedef struct edf_graph {
   int at;                                /* position of the running CompNode, or -1           */
   /* private */
   int direction;                         /* of the pass: 1 forward, -1 backward, 0 none       */
+  int running;                           /* 1 while the code of a node runs                   */
   int batch;                             /* the batch of the present shapes, 0 if unknown     */
   const char *batch_name;                /* "b"                                               */
   int n_packages;                        /* parameter structs made so far                     */
@@ -514,7 +515,7 @@ EDF__C_BEGIN
 const char EDF__TYPE_MARK = 1;
 #define EDF__EMPTY_GRAPH \
   { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, NULL, 1, -1, \
-    0, 0, "b", 0, NULL, NULL, NULL, NULL, 0 }
+    0, 0, 0, "b", 0, NULL, NULL, NULL, NULL, 0 }
 edf_graph edf = EDF__EMPTY_GRAPH;
 edf_device_table *edf_device = NULL;
 edf_device_table *(*edf_open_device)(void) = NULL;
@@ -743,7 +744,16 @@ static edf_node *edf__new_node(edf_kind kind, const char *op, const char *file, 
   return x;
 }
 
+/* Ends a Forward or Backward that runs step by step. If the code of a node calls this, its pass
+   goes on. */
+static void edf__end_stepping(void) {
+  if (edf.running) return;
+  edf.direction = 0;
+  edf.at = -1;
+}
+
 static void edf__append(edf_node ***list, int *n, edf_node *x) {
+  edf__end_stepping();
   if ((*n & (*n - 1)) == 0)              /* It is full: n is 0, 1, 2, 4 ...                   */
     *list = (edf_node **)edf__grow(&edf.kept, *list, (*n ? 2 * (size_t)*n : 1) * sizeof x);
   x->position = *n;
@@ -923,7 +933,9 @@ static void edf__end_pass(edf_event event, edf_node *x) {
 
 static void edf__forward_node(edf_node *c) {
   edf__poison(c);
+  edf.running = 1;
   if (!edf_device || !edf__part_two->run_node(c, 0)) c->forward(c);
+  edf.running = 0;
   c->ran = edf.feeds;
   edf_ran(c);
 }
@@ -963,7 +975,7 @@ void (edf_feed)(edf_node *x, const edf_real *data, int batch) {
   x->value = (edf_real *)data;
   x->fed = batch;
   edf.feeds++;
-  edf.direction = 0;
+  edf__end_stepping();
   if (edf_device) edf_device->push(x, EDF_VALUE);
 }
 
@@ -1123,11 +1135,13 @@ static void edf__begin_backward(const char *call, edf_node *loss) {
 static void edf__backward_node(edf_node *c) {
   if (!edf__runs_backward(c)) return;
   edf__write_zeros(c);
+  edf.running = 1;
   if (!edf_device || !edf__part_two->run_node(c, 1)) {
     if (c->backward != edf__einsum_backward)
       for (int k = 0; k < c->n_in; k++) edf__write_zeros(c->in[k]);
     c->backward(c);
   }
+  edf.running = 0;
   edf_ran(c);
 }
 static void edf__backward_nodes(void) {
@@ -1233,6 +1247,7 @@ void edf_clear(void) {
   if (edf__paused) edf_device = edf__paused;       /* An error in a node's code left it so.   */
   edf__paused = NULL;
   edf__stepping = 0;
+  edf.running = 0;
   edf__tell(EDF_CLEARED, NULL);
   edf.told = NULL;
   if (edf_device) edf_device->clear(1);
@@ -4257,9 +4272,10 @@ edf_node *edf_expect_mismatch(edf_node *node);
 
 /* edf_step_forward and edf_step_backward run one node and return it, or NULL at the end. The
    first call begins a Forward, or a Backward of edf.loss (if that is NULL, of the last node).
-   If nothing can run, a step prints why and returns NULL. edf_where prints which node is next,
-   and how many of the contributions to its gradients have arrived. edf_ran(node) is called when
-   a node has run: set a breakpoint there.
+   If nothing can run, a step prints why and returns NULL. A new node or a feed ends the
+   stepping, and the next call begins again. edf_where prints which node is next, and how many
+   of the contributions to its gradients have arrived. edf_ran(node) is called when a node has
+   run: set a breakpoint there.
    edf_find_nan prints and returns the node that made the first NaN or infinity, or NULL. If
    Forward made none, it runs Backward again. With EDF_DEBUG each pass ends with this search. */
 edf_node *edf_step_forward(void);

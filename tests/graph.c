@@ -214,6 +214,22 @@ TEST(nodes_run_in_order_of_construction) {
   edf.after_backward = NULL;
 }
 
+/* A node may make its Parameter when it first runs. The pass goes on. */
+static void making_forward(edf_node *y) {
+  if (edf.n_parameters == 1) edf_parameter("late");
+  copy_forward(y);
+}
+
+TEST(a_pass_goes_on_when_its_node_builds) {
+  edf_node *y = edf_compnode("Makes", making_forward, copy_backward, edf_parameter("p[2]"));
+  edf_node *loss = copy_of(y);
+  runs = 0;
+  Forward();
+  CHECK(runs == 2 && edf.at == -1 && edf.n_parameters == 2, "%d nodes ran", runs);
+  Backward(loss);
+  CHECK(runs == 4, "%d nodes ran", runs);
+}
+
 /* ---- Names */
 
 TEST(names_are_unique_copies) {

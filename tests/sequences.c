@@ -291,6 +291,16 @@ static void op_step(void) {
   w->ran = rule < 4 ? NOTHING : w->ran;
 }
 
+/* A few steps of a debugger. Other calls may follow before the pass has ended. */
+static void op_debug(void) {
+  static int steps, forward;
+  steps = 1 + below(6);
+  forward = below(3) == 0;
+  tell("%d steps %s; ", steps, forward ? "forward" : "backward");
+  CALL(while (steps-- > 0 && (forward ? edf_step_forward() : edf_step_backward())) continue);
+  if (forward) w->ran = NOTHING;                     /* Dropout has drawn other masks. */
+}
+
 /* After an error the program calls edf_clear and builds its graph again. */
 static void op_mistake(void) {
   static edf_node *x, *other;
@@ -320,7 +330,7 @@ static void op_mistake(void) {
 static const struct { void (*call)(void); int weight; } ops[] = {
   { op_build, 20 }, { op_feed, 10 }, { op_forward, 8 }, { op_forward_to, 6 },
   { op_backward, 14 }, { op_setting, 10 },
-  { op_swap, 4 }, { op_step, 8 }, { op_mistake, 3 }, { op_clear, 1 }
+  { op_swap, 4 }, { op_step, 8 }, { op_debug, 6 }, { op_mistake, 3 }, { op_clear, 1 }
 };
 
 static void play(void) {
@@ -335,7 +345,7 @@ static void play(void) {
   }
   for (int n = 10 + below(50); n > 0 && !harness.bad; n--) {
     size_t k = 0;
-    for (int draw = below(84); draw >= ops[k].weight; k++) draw -= ops[k].weight;
+    for (int draw = below(90); draw >= ops[k].weight; k++) draw -= ops[k].weight;
     ops[k].call();
   }
   for (int k = 0; k < 2 && !harness.bad; k++) {

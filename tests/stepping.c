@@ -47,6 +47,33 @@ TEST(steps_are_the_loops) {
   }
 }
 
+/* A new node ends the stepping, and the next step begins again. With edf.eager the node that the
+   loss does not need becomes active, but it has no gradient. */
+TEST(a_new_node_ends_the_stepping) {
+  for (int kind = 0; kind < 4; kind++) {
+    edf_node *aside = Tanh(edf_parameter("aside[2]")), *new_node;
+    net n = build();
+    Forward();
+    Backward(n.loss);
+    edf_step_backward();
+    edf_step_backward();
+    edf.eager = kind > 2;
+    new_node = kind == 0 ? edf_input("z[3]") : kind == 1 ? edf_parameter("v[2]") : Square(aside);
+    edf.eager = 0;
+    CHECK(edf.at == -1 && new_node, "kind %d: edf.at is %d", kind, edf.at);
+    CHECK(edf_step_backward() == n.loss, "kind %d: the Backward goes on", kind);
+    while (edf_step_backward()) continue;
+    CHECK(!aside->grad, "kind %d: a gradient that the loss does not need", kind);
+    if (kind == 0) edf_feed(new_node, data, 1);
+    edf_step_forward();
+    Square(n.x);
+    CHECK(edf_step_forward() == aside && edf.at == 0, "kind %d: the Forward goes on", kind);
+    edf_feed(n.x, data, 2);
+    CHECK(edf.at == -1, "kind %d: edf.at is %d after a feed", kind, edf.at);
+    edf_clear();
+  }
+}
+
 /* ---- What is printed */
 
 static const char *where(void) {
