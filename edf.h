@@ -203,6 +203,7 @@ struct edf_node {
   char         custom;                   /* 1 if the program made this kind of node           */
   char         grad_is_zero;             /* 1 if grad counts as 0, whatever its memory holds  */
   struct edf__written *written;          /* how a slide wrote it; NULL for most nodes         */
+  unsigned long long version;            /* newest move of a Parameter that its value knows   */
 };
 
 /* How edf_slide.h wrote a node. */
@@ -337,7 +338,8 @@ void edf_forward_to(edf_node *node);
    c.backward(). So each grad is the derivative of the mean of the loss. (The slides begin with
    loss.grad = 1, and divide by n at the Parameter.) edf.after_backward is called at the end:
    processes add up their gradients there, see examples/mpi_mnist.c. Errors: no Forward since
-   the last feed, a loss that depends on no Parameter and on no wanted Input. */
+   the last feed, a loss that depends on no Parameter and on no wanted Input, a loss that
+   depends on a Parameter that has moved since Forward. */
 void edf_backward(edf_node *loss);
 #define edf_backward(loss) EDF__CALL(edf_backward(loss))
 
@@ -372,7 +374,9 @@ void edf_clear_compnodes(void);          /* Frees the CompNodes: a new graph in 
 edf_graph edf_new_graph(void);           /* Returns an empty graph with the defaults.         */
 
 /* Return node->value and node->grad, current on the host whatever a device has computed. After
-   the program has written one of them, it calls edf_push or edf_push_grad. */
+   the program has written one of them, it calls edf_push or edf_push_grad. A step, edf_update,
+   edf_init_uniform, edf_init_normal and edf_push move a Parameter: call edf_forward before the
+   next edf_backward. Without edf_push the framework does not notice that a value changed. */
 edf_real *edf_value(edf_node *node);
 edf_real *edf_grad(edf_node *node);
 void edf_push(edf_node *node);
@@ -931,12 +935,34 @@ static void edf__end_pass(edf_event event, edf_node *x) {
   edf__tell(event, x);
 }
 
+/* Each move of a Parameter has a number, which becomes the version of the Parameter. A CompNode
+   gets the newest version among its inputs when it runs. If an input has a newer version later,
+   the value of the CompNode is old. A Parameter that a node moves while it runs, such as a
+   running mean, keeps its version. */
+static unsigned long long edf__moves;
+static void edf__note_move(edf_node *p) {
+  if (!edf.running) p->version = ++edf__moves;
+  edf__end_stepping();
+}
+
+/* Returns the input of c that has the newest version, or c if it has no inputs. */
+static const edf_node *edf__newest_input(const edf_node *c) {
+  const edf_node *newest = c->n_in ? c->in[0] : c;
+  for (int k = 1; k < c->n_in; k++)
+    if (c->in[k]->version > newest->version) newest = c->in[k];
+  return newest;
+}
+static void edf__note_forward(edf_node *c) {
+  c->ran = edf.feeds;
+  c->version = edf__newest_input(c)->version;
+}
+
 static void edf__forward_node(edf_node *c) {
   edf__poison(c);
   edf.running = 1;
   if (!edf_device || !edf__part_two->run_node(c, 0)) c->forward(c);
   edf.running = 0;
-  c->ran = edf.feeds;
+  edf__note_forward(c);
   edf_ran(c);
 }
 static void edf__forward_nodes(void) {
@@ -1091,6 +1117,20 @@ static void edf__check_loss(const char *call, edf_node *loss) {
               edf__show(loss));
 }
 
+/* Makes the loss active, and all nodes that it depends on. If a Parameter has moved since one of
+   these nodes read it, returns a text about both, else NULL. */
+static const char *edf__show_moved(edf_node *loss) {
+  edf__mark(loss);
+  for (int i = 0; i <= loss->position; i++) {
+    const edf_node *c = edf.compnodes[i], *p = edf__newest_input(c);
+    if (!c->active || p->version <= c->version) continue;
+    while (p->kind == EDF_COMPNODE) p = edf__newest_input(p);
+    return edf__text("%.300s has moved since the last Forward\n  %s\n  is read by %s",
+                     edf_label(p), edf__show(p), edf__show(c));
+  }
+  return NULL;
+}
+
 /* Backward does not fill the gradients with 0 at its start. It sets grad_is_zero. The first
    product of an equation then assigns instead of adding, which saves a pass over every weight.
    edf__write_zeros writes the zeros, before any other code sees the gradient. */
@@ -1117,7 +1157,10 @@ static void edf__prepare_grad(edf_node *x) {
 static void edf__begin_backward(const char *call, edf_node *loss) {
   edf__find_needs();
   edf__check_loss(call, loss);
-  edf__mark(loss);
+  const char *moved = edf__show_moved(loss);
+  if (moved)
+    edf__fail(edf__call_of(call), "call edf_forward first: %s\n  the loss is %s", moved,
+              edf__show(loss));
   edf__find_batch(call);
   for (int i = 0; i < edf__n_nodes(); i++) edf__prepare_grad(edf__nth(i));
   edf__fill(loss, EDF_GRAD, (edf_real)1 / (edf_real)loss->size);
@@ -1207,6 +1250,7 @@ void edf_update(edf_node *p, const edf_rule *rule, const edf_real *c) {
   edf__check_parameter("edf_update", p);
   if (!p->grad)
     edf__fail(edf__call_of("edf_update"), "the Parameter has no gradient\n  %s", edf__show(p));
+  edf__note_move(p);
   edf__run_rule(rule, c, &p, 1);
 }
 
@@ -1220,6 +1264,7 @@ void (edf_step)(const edf_rule *rule, const edf_real *c) {
     edf__tell(EDF_BEFORE_UPDATE, p);
     if (!edf__may_step(p)) continue;
     p->steps++;
+    edf__note_move(p);
     if (p->update) p->update(p, c[0]);
   }
   edf__for_parameters(edf__run_rule, rule, c, 1);
@@ -1293,10 +1338,15 @@ edf_real *edf_grad(edf_node *node) {
   if (edf_device && node->grad) edf_device->pull(node, EDF_GRAD);
   return node->grad;
 }
-void edf_push(edf_node *node) {
+/* Pushes a value that edf_gradcheck tries, or puts back. This is not a move. */
+static void edf__push_tried(edf_node *node) {
   edf__passes++;
   edf_device_table *device = edf__paused ? edf__paused : edf_device;
   if (device && node->value) device->push(node, EDF_VALUE);
+}
+void edf_push(edf_node *node) {
+  if (node->kind == EDF_PARAMETER) edf__note_move(node);
+  edf__push_tried(node);
 }
 void edf_push_grad(edf_node *node) {
   edf_device_table *device = edf__paused ? edf__paused : edf_device;
@@ -2862,7 +2912,7 @@ static int edf__run_pass(void (*nodes)(void), int forward) {
   if (!edf_device->pass(nodes, 1)) return 1;
   for (int i = 0; i < edf__n_nodes(); i++) {
     edf_node *y = edf__nth(i);
-    if (forward && y->active) y->ran = edf.feeds;
+    if (forward && y->active && y->kind == EDF_COMPNODE) edf__note_forward(y);
     if (forward || y->kind != EDF_COMPNODE || !edf__runs_backward(y)) continue;
     y->grad_is_zero = 0;
     for (int k = 0; k < y->n_in; k++) y->in[k]->grad_is_zero = 0;
@@ -4272,12 +4322,13 @@ edf_node *edf_expect_mismatch(edf_node *node);
 
 /* edf_step_forward and edf_step_backward run one node and return it, or NULL at the end. The
    first call begins a Forward, or a Backward of edf.loss (if that is NULL, of the last node).
-   If nothing can run, a step prints why and returns NULL. A new node or a feed ends the
-   stepping, and the next call begins again. edf_where prints which node is next, and how many
-   of the contributions to its gradients have arrived. edf_ran(node) is called when a node has
-   run: set a breakpoint there.
+   If nothing can run, a step prints why and returns NULL. A new node, a feed or a moved
+   Parameter ends the stepping, and the next call begins again. edf_where prints which node is
+   next, and how many of the contributions to its gradients have arrived. edf_ran(node) is
+   called when a node has run: set a breakpoint there.
    edf_find_nan prints and returns the node that made the first NaN or infinity, or NULL. If
-   Forward made none, it runs Backward again. With EDF_DEBUG each pass ends with this search. */
+   Forward made none, it runs Backward again, unless a Parameter has moved since Forward: call
+   it before the step. With EDF_DEBUG each pass ends with this search. */
 edf_node *edf_step_forward(void);
 edf_node *edf_step_backward(void);
 void edf_where(void);
@@ -5775,15 +5826,15 @@ static double edf__slope(edf__check *c, size_t i, double h) {
   h *= fmax(1.0, fabs((double)was));
   *at = (edf_real)((double)was + h);
   double up = (double)*at - (double)was;
-  if (!c->alone) edf_push(c->x);
+  if (!c->alone) edf__push_tried(c->x);
   edf__check_forward(c);
   memcpy(c->up, c->y->value, c->y->size * sizeof *c->up);
   *at = (edf_real)((double)was - h);
   double down = (double)was - (double)*at;
-  if (!c->alone) edf_push(c->x);
+  if (!c->alone) edf__push_tried(c->x);
   edf__check_forward(c);
   *at = was;
-  if (!c->alone) edf_push(c->x);
+  if (!c->alone) edf__push_tried(c->x);
   c->right = edf__difference(c, c->up, c->centre) / up;
   c->left = edf__difference(c, c->centre, c->y->value) / down;
   return edf__difference(c, c->up, c->y->value) / (up + down);
@@ -6104,10 +6155,10 @@ static double edf__check_graph(edf_node *node, unsigned long long draws) {
       continue;
     }                                    /* An Input's values are the caller's.               */
     x->value = (edf_real *)memcpy(edf_keep(NULL, bytes), own, bytes);
-    edf_push(x);
+    edf__push_tried(x);
     worst = fmax(worst, edf__check_one(c, x));
     x->value = own;
-    edf_push(x);
+    edf__push_tried(x);
   }
   return worst;
 }
@@ -6151,7 +6202,7 @@ double edf_gradcheck(edf_node *node) {
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
     memcpy(p->value, value[i], p->size * sizeof **value);
-    edf_push(p);
+    edf__push_tried(p);
     edf_release(value[i] - EDF__GUARD);
   }
   edf_release(value);
@@ -6210,6 +6261,8 @@ edf_node *edf_step_backward(void) {
   if (!loss->needs_grad) return edf__nothing_runs("no parameter reaches the loss");
   if (loss->ran != edf.feeds)
     return edf__nothing_runs("the loss has no value for the last feed: step forward first");
+  const char *moved = edf__show_moved(loss);
+  if (moved) return edf__nothing_runs(edf__text("step forward first: %s", moved));
   edf__begin_backward("edf_step_backward", loss);
   edf__write_all_zeros();
   return edf__run_next();
@@ -6261,23 +6314,21 @@ static edf_node *edf__report_nan(edf_node *y, edf_node *x, const char *grad) {
   return y;
 }
 edf_node *edf_find_nan(void) {
-  edf_node *c;
+  edf_node *c, *found = NULL;
   for (int i = 0; i < edf__n_nodes(); i++) {
     edf_node *x = edf__nth(i);
     if (!edf__is_stale(x) && x->value && edf__is_bad(x, edf_value(x)))
       return edf__report_nan(x, x, "");
   }
-  edf.direction = 0;
+  edf__end_stepping();
   if (!edf.loss || edf.loss->ran != edf.feeds) return NULL;
-  while ((c = edf_step_backward()) != NULL)
-    for (int k = 0; k < c->n_in; k++)
-      if (edf__is_bad(c->in[k], edf_grad(c->in[k]))) {
-        edf__write_all_zeros();
-        edf.direction = 0;
-        edf.at = -1;
-        return edf__report_nan(c, c->in[k], ".grad");
-      }
-  return NULL;
+  const char *moved = edf__show_moved(edf.loss);
+  if (moved) printf("Every value is finite. Gradients are not searched, since %s\n", moved);
+  while (!moved && (c = edf_step_backward()) != NULL)
+    for (int k = 0; !found && k < c->n_in; k++)
+      if (edf__is_bad(c->in[k], edf_grad(c->in[k])))
+        found = edf__report_nan(c, c->in[k], ".grad");
+  return found;
 }
 
 #ifdef EDF_DEBUG

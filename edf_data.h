@@ -923,7 +923,8 @@ void edf_load(const char *path) {
     if (s->bytes) edf_data__get_numbers(&f, to, t.p->size, f.at + s->begin, 'f', s->bytes);
     else if (to) memset(to, 0, t.p->size * sizeof *to);
     if (!*t.suffix) t.p->steps = (long)s->steps;
-    if (edf_device && to) edf_device->push(t.p, t.which);
+    if (t.which == EDF_VALUE) edf_push(t.p);
+    else if (edf_device && to) edf_device->push(t.p, t.which);
   }
   edf.seed = seed;
   edf.draws = draws;

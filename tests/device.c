@@ -64,6 +64,11 @@ TEST(a_replay_leaves_gradients_that_count) {
   CHECK(u->ran == edf.feeds && other->ran != edf.feeds, "other nodes have run");
   Backward(loss);
   CHECK(edf_grad(p)[0] == 7, "the gradient is %g", (double)p->grad[0]);
+  edf_push(p);
+  TRY(Backward(loss));
+  CHECK(panicked, "p has moved");
+  edf_forward_to(loss);
+  Backward(loss);
   leave();
 }
 

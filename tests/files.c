@@ -401,6 +401,22 @@ static void put_model(const char *header, size_t data) {       /* and 0, 1, 2 ..
 #define W32 "\"W\":" ENTRY("[2,3]", "0", "24")
 #define V32 "\"v\":" ENTRY("[2]", "24", "32")
 
+/* Values that Forward computed before are old then. */
+TEST(set_and_load_move_parameters) {
+  edf_real n[6] = { 0 };
+  edf_array six = { 2, { 2, 3 }, 6, n };
+  for (int load = 0; load < 2; load++) {
+    two_parameters();
+    y = edf_square(W);
+    edf_save(file("moved.safetensors"));
+    edf_forward();
+    edf_backward(y);
+    if (load) edf_load(path);
+    else edf_set(W, six);
+    STOPS(edf_backward(y), "edf_backward|edf_forward|\"W\"|Square");
+  }
+}
+
 /* In any order, with the metadata of others, with and without the memory of an optimiser. */
 TEST(models_of_others_are_read) {
   two_parameters();

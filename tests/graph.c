@@ -150,6 +150,109 @@ TEST(without_backward_no_gradient_flows) {
   STOPS(Backward(blocked), "Sum|Stop");
 }
 
+/* ---- Parameters that move between Forward and Backward */
+
+static struct { edf_node *p, *q, *h, *D, *G, *aside; } two;
+
+/* D = q h and G = h h with h = p p; `aside` depends on q alone. */
+static void two_losses(void) {
+  edf_real number = 3;
+  edf_clear();
+  two.p = edf_parameter_at("hw1.c", 1, "p");
+  two.q = edf_parameter_at("hw1.c", 2, "q");
+  two.p->value[0] = two.q->value[0] = number;
+  two.h = edf_name(edf_square_at("hw1.c", 3, two.p), "h");
+  two.D = edf_name(edf_mul_at("hw1.c", 4, two.q, two.h), "D");
+  two.G = edf_name(edf_square_at("hw1.c", 5, two.h), "G");
+  two.aside = edf_name(edf_square_at("hw1.c", 6, two.q), "aside");
+  Forward();
+  Backward(two.D);
+}
+
+static void by_sgd(void) { SGD((edf_real)0.5); }
+static void by_own_update(edf_node *p, edf_real eta) { p->value[0] -= eta; }
+static void by_update(void) { edf_update(two.p, &edf_sgd_rule, two.q->value); }
+static void by_uniform(void) { edf_init_uniform(two.p, 0, 1); }
+static void by_normal(void) { edf_init_normal(two.p, 0, 1); }
+static void by_push(void) { two.p->value[0] = 1; edf_push(two.p); }
+static void (*const moves[])(void) = { by_sgd, by_update, by_uniform, by_normal, by_push };
+
+TEST(backward_stops_if_a_parameter_has_moved) {
+  for (int k = 0; k < 5; k++) {
+    two_losses();
+    moves[k]();
+    STOPS(Backward(two.G), "edf_backward|edf_forward|\"p\"|hw1.c:1|\"h\"|hw1.c:3|\"G\"|hw1.c:5");
+    two_losses();
+    two.p->update = k ? edf_frozen : by_own_update;      /* A frozen one moves by hand. */
+    moves[k]();
+    TRY(Backward(two.D));
+    CHECK(panicked, "move %d: no error", k);
+    two_losses();
+    moves[k]();
+    Forward();
+    Backward(two.G);
+    CLOSE(two.p->grad[0], 4 * pow((double)two.p->value[0], 3), 1e-6, 1e-6);
+  }
+}
+
+/* Only the Parameters of the loss count, and only if their values have changed. */
+TEST(backward_goes_on_if_its_parameters_have_not_moved) {
+  two_losses();
+  Backward(two.aside);
+  SGD((edf_real)0.5);
+  Backward(two.G);                                       /* q has moved, p has not. */
+  CLOSE(two.p->grad[0], 4 * 27, 0, 0);
+  two_losses();
+  edf_clip(1);
+  edf_l2(1);
+  edf_l1(1);
+  edf_push_grad(two.p);
+  CAPTURE(edf_gradcheck(two.G));
+  Backward(two.D);
+  CLOSE(two.p->grad[0], 3 * 6, 0, 0);
+  Backward(two.aside);
+}
+
+/* A node is old if one of its inputs has run again since the move. */
+TEST(a_part_of_forward_is_not_enough) {
+  two_losses();
+  by_push();
+  edf_forward_to(two.h);
+  Backward(two.h);
+  STOPS(Backward(two.G), "\"p\"|hw1.c:1|\"G\"|hw1.c:5");
+}
+
+TEST(eager_nodes_are_old_too) {
+  two_losses();
+  edf.eager = 1;
+  edf_node *y = Square(two.p);
+  by_push();
+  edf_node *z = Mul(two.p, two.p);
+  Backward(z);
+  TRY(Backward(y));
+  edf.eager = 0;
+  CHECK(panicked, "no error");
+}
+
+/* A node that moves a Parameter while it runs, such as a running mean, makes no node old. */
+static void counting_forward(edf_node *y) {
+  copy_forward(y);
+  y->in[1]->value[0]++;
+  edf_push(y->in[1]);
+}
+
+TEST(running_statistics_are_no_move) {
+  edf_node *p = edf_parameter("p[2]"), *mean = edf_parameter("mean"), *y = p;
+  mean->update = edf_frozen;
+  for (int k = 0; k < 3; k++) y = edf_compnode("Counts", counting_forward, copy_backward, y, mean);
+  Forward();
+  Backward(y);
+  CHECK(mean->value[0] == 3, "%g", (double)mean->value[0]);
+  edf_push(mean);
+  TRY(Backward(y));
+  CHECK(panicked, "no error");
+}
+
 /* A matrix product reads W again after a plain write. */
 TEST(a_plain_write_to_a_parameter_counts) {
   static edf_real data[9 * 24], right[9 * 24];

@@ -74,6 +74,20 @@ TEST(a_new_node_ends_the_stepping) {
   }
 }
 
+TEST(steps_say_that_a_parameter_has_moved) {
+  net n = build();
+  Forward();
+  Backward(n.loss);
+  SGD((edf_real)0.5);
+  CAPTURE(CHECK(!edf_step_backward(), "a step"));
+  WORDS(captured, "nothing runs|forward|\"w\"|hw1.c:2|\"s\"");
+  while (edf_step_forward()) continue;
+  CHECK(edf_step_backward() == n.loss, "no step");
+  edf_push(n.w);                                 /* between two steps */
+  CAPTURE(CHECK(!edf_step_backward(), "a step"));
+  WORDS(captured, "nothing runs|\"w\"");
+}
+
 /* ---- What is printed */
 
 static const char *where(void) {
@@ -140,6 +154,19 @@ TEST(a_gradient_is_traced_to_its_backward) {
   Forward();
   Backward(y);
   FINDS(y, "q.grad[1]|inf|backward of y|y[1] = 0");
+  CHECK(edf.at == -1 && p->grad[0] == (edf_real)1 / 3, "the Backward has not ended");
+}
+
+/* After a step Backward cannot run again. */
+TEST(a_search_after_a_step_says_what_it_has_not_searched) {
+  net n = build();
+  Forward();
+  Backward(n.loss);
+  SGD((edf_real)0.5);
+  CHECK(!find(), "it found something");
+  WORDS(captured, "Gradients|\"w\"|Forward");
+  n.w->value[3] = (edf_real)NAN;
+  FINDS(n.w, "w[1,1]|nan|Parameter|after 1 steps");
 }
 
 int main(void) { return harness_main(); }
