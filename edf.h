@@ -248,6 +248,7 @@ typedef struct edf_graph {
   int training;                          /* 1; set it to 0 to evaluate (dropout, batch norm)  */
   int eager;                             /* 0; if 1, a constructor runs its node              */
   int accumulate;                        /* 0; if 1, Backward adds to Parameters' gradients   */
+  int reuse_gradients;                   /* 0; if 1, several steps may follow one Backward    */
   int kernel;                            /* EDF_FASTEST, EDF_BUILTIN or EDF_REFERENCE         */
   unsigned long long seed;               /* 1; random number n depends on seed and n alone    */
   unsigned long long draws;              /* 0; random numbers drawn since edf_seed            */
@@ -260,6 +261,7 @@ typedef struct edf_graph {
   /* private */
   int direction;                         /* of the pass: 1 forward, -1 backward, 0 none       */
   int running;                           /* 1 while the code of a node runs                   */
+  int gradients;                         /* EDF__NO_GRADIENTS, or used or new ones            */
   int batch;                             /* the batch of the present shapes, 0 if unknown     */
   const char *batch_name;                /* "b"                                               */
   int n_packages;                        /* parameter structs made so far                     */
@@ -359,7 +361,10 @@ typedef struct {
    with p->update = edf_frozen has no gradient and makes no step. Your own optimiser is a
    function and two lines:
      static const edf_rule sign = { "Sign", sign_step, 0, 0 };
-     edf_step(&sign, &eta); */
+     edf_step(&sign, &eta);
+   Errors of a step: no Backward so far, or none since the last step. The second is no error if
+   edf.reuse_gradients is 1. A program that computes gradients of its own calls edf_push_grad.
+   edf_update may run at any time after the first Backward. */
 extern const edf_rule edf_sgd_rule;      /* c = { eta }                                       */
 void edf_step(const edf_rule *rule, const edf_real *c);
 void edf_update(edf_node *p, const edf_rule *rule, const edf_real *c);
@@ -517,9 +522,11 @@ EDF__C_END
 
 EDF__C_BEGIN
 const char EDF__TYPE_MARK = 1;
+/* edf.gradients: no Backward has ended, a step has used its gradients, or they are new. */
+enum { EDF__NO_GRADIENTS, EDF__USED_GRADIENTS, EDF__NEW_GRADIENTS };
 #define EDF__EMPTY_GRAPH \
-  { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, NULL, 1, -1, \
-    0, 0, 0, "b", 0, NULL, NULL, NULL, NULL, 0 }
+  { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, NULL, 1, -1, \
+    0, 0, EDF__NO_GRADIENTS, 0, "b", 0, NULL, NULL, NULL, NULL, 0 }
 edf_graph edf = EDF__EMPTY_GRAPH;
 edf_device_table *edf_device = NULL;
 edf_device_table *(*edf_open_device)(void) = NULL;
@@ -1117,7 +1124,7 @@ static void edf__check_loss(const char *call, edf_node *loss) {
               edf__show(loss));
 }
 
-/* Makes the loss active, and all nodes that it depends on. If a Parameter has moved since one of
+/* Makes the loss and all nodes that it depends on active. If a Parameter has moved since one of
    these nodes read it, returns a text about both, else NULL. */
 static const char *edf__show_moved(edf_node *loss) {
   edf__mark(loss);
@@ -1169,6 +1176,7 @@ static void edf__begin_backward(const char *call, edf_node *loss) {
   edf__write_all_zeros();                /* A debugger shows the zeros.                       */
 #endif
   edf.loss = loss;
+  edf.gradients = EDF__NO_GRADIENTS;     /* until the Backward has ended                      */
   edf.direction = -1;
   edf__passes++;
   edf.at = edf.n_compnodes;
@@ -1193,6 +1201,7 @@ static void edf__backward_nodes(void) {
 }
 static void edf__end_backward(void) {
   edf__write_all_zeros();
+  if (edf.direction) edf.gradients = EDF__NEW_GRADIENTS;
   edf__end_pass(EDF_END_BACKWARD, edf.loss);
 }
 
@@ -1249,15 +1258,28 @@ void edf_frozen(edf_node *p, edf_real eta) { (void)p; (void)eta; }
 void edf_update(edf_node *p, const edf_rule *rule, const edf_real *c) {
   edf__check_parameter("edf_update", p);
   if (!p->grad)
-    edf__fail(edf__call_of("edf_update"), "the Parameter has no gradient\n  %s", edf__show(p));
+    edf__fail(edf__call_of("edf_update"), "the Parameter has no gradient: call edf_backward "
+              "first\n  %s", edf__show(p));
   edf__note_move(p);
   edf__run_rule(rule, c, &p, 1);
+}
+
+/* Stops unless a step may use the gradients. */
+static void edf__use_gradients(void) {
+  if (edf.gradients == EDF__NO_GRADIENTS)
+    edf__fail(edf__call_of("edf_step"), "there are no gradients: call edf_backward first");
+  if (edf.gradients == EDF__USED_GRADIENTS && !edf.reuse_gradients)
+    edf__fail(edf__call_of("edf_step"), "the last step has used these gradients: call "
+              "edf_backward before each step\n  edf.reuse_gradients = 1 permits several steps "
+              "with the same gradients");
+  edf.gradients = EDF__USED_GRADIENTS;
 }
 
 static int edf__stepping;                /* 1 while Parameters make their step                */
 void (edf_step)(const edf_rule *rule, const edf_real *c) {
   if (edf__stepping)
     edf__fail(edf__call_of("edf_step"), "an update function calls it: use edf_update there");
+  edf__use_gradients();
   edf__stepping = 1;
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
@@ -1293,6 +1315,7 @@ void edf_clear(void) {
   edf__paused = NULL;
   edf__stepping = 0;
   edf.running = 0;
+  edf.gradients = EDF__NO_GRADIENTS;
   edf__tell(EDF_CLEARED, NULL);
   edf.told = NULL;
   if (edf_device) edf_device->clear(1);
@@ -1349,6 +1372,7 @@ void edf_push(edf_node *node) {
   edf__push_tried(node);
 }
 void edf_push_grad(edf_node *node) {
+  if (node->kind == EDF_PARAMETER) edf.gradients = EDF__NEW_GRADIENTS;
   edf_device_table *device = edf__paused ? edf__paused : edf_device;
   if (device && node->grad) device->push(node, EDF_GRAD);
 }
@@ -4157,6 +4181,7 @@ void edf_adam_slides(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps)
 #define edf_momentum(...)    EDF__CALL(edf_momentum(__VA_ARGS__))
 #define edf_rmsprop(...)     EDF__CALL(edf_rmsprop(__VA_ARGS__))
 #define edf_adam(...)        EDF__CALL(edf_adam(__VA_ARGS__))
+#define edf_adam_default(eta) EDF__CALL(edf_adam_default(eta))
 #define edf_adamw(...)       EDF__CALL(edf_adamw(__VA_ARGS__))
 #define edf_adam_slides(...) EDF__CALL(edf_adam_slides(__VA_ARGS__))
 
@@ -6207,6 +6232,7 @@ double edf_gradcheck(edf_node *node) {
   }
   edf_release(value);
   edf.accumulate = was.accumulate;
+  edf.gradients = was.gradients;
   edf.after_backward = was.after_backward;
   edf.told = was.told;
   return worst;

@@ -139,6 +139,105 @@ TEST(a_parameter_may_have_its_own_update) {
   }
 }
 
+/* ---- When a step is an error */
+
+TEST(a_step_needs_a_new_backward) {
+  for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+    build(3);
+    edf_feed(x, gradient[0], 3);
+    edf_forward();
+    STOPS(table[k].step(), "edf_step|edf_backward");
+    build(3);
+    backward(0);
+    table[k].step();
+    STOPS(table[k].step(), "edf_step|edf_backward|reuse_gradients");
+    build(3);
+    backward(0);
+    table[k].step();
+    edf_forward();
+    edf_zero_grad();
+    CAPTURE(edf_gradcheck(loss));
+    STOPS(table[k].step(), "edf_step|edf_backward|reuse_gradients");
+  }
+}
+
+TEST(gradients_may_be_used_again) {
+  build(3);
+  edf.reuse_gradients = 1;
+  edf_feed(x, gradient[2], 3);
+  edf_forward();
+  STOPS(edf_sgd(1), "edf_step|edf_backward");
+  CHECK(edf.reuse_gradients == 1, "edf_clear changes a setting");
+  build(3);
+  double before = (double)p->value[1];
+  backward(2);
+  for (int t = 0; t < 3; t++) edf_sgd(r(eta));
+  CLOSE(p->value[1], before - 3 * eta * (double)gradient[2][1], bound, bound);
+  CHECK(p->steps == 3, "%ld steps", p->steps);
+  edf.reuse_gradients = 0;
+}
+
+/* What counts as a new gradient: a whole Backward, also in steps, and edf_push_grad. A graph of
+   its own has gradients of its own. */
+TEST(new_gradients_permit_a_step) {
+  build(3);
+  backward(0);
+  CAPTURE(edf_gradcheck(loss));
+  edf_sgd(1);
+  edf_push_grad(p);
+  edf_sgd(1);
+  edf_forward();
+  while (edf_step_backward()) continue;
+  edf_sgd(1);
+  edf_graph first = edf;
+  edf = edf_new_graph();
+  edf_node *q = edf_parameter("q"), *square = edf_square(q);
+  edf_forward();
+  edf_backward(square);
+  edf_graph second = edf;
+  edf = first;
+  TRY(edf_sgd(1));
+  CHECK(panicked, "the Backward of another graph permits a step");
+  edf_clear();
+  edf = second;
+  edf_sgd(1);
+  edf_forward();
+  edf_step_backward();
+  STOPS(edf_sgd(1), "edf_step|edf_backward");            /* The Backward has not ended. */
+}
+
+/* Gradients of several Backwards may add up for one step, and each of several losses may have a
+   step of its own. */
+TEST(a_step_may_follow_several_backwards) {
+  build(3);
+  edf_node *q = edf_parameter("q"), *other = edf_einsum("o = x[I] q", x, q);
+  edf.accumulate = 1;
+  double before = (double)p->value[1];
+  backward(0);
+  backward(1);
+  edf_sgd(r(eta));
+  double sum = (double)gradient[0][1] + (double)gradient[1][1];
+  CLOSE(p->value[1], before - eta * sum, bound, bound);
+  edf.accumulate = 0;
+  backward(2);
+  edf_sgd(1);
+  edf_backward(other);
+  edf_adam_default(1);
+  CHECK(p->steps == 2 && q->steps == 1, "%ld and %ld steps", p->steps, q->steps);
+}
+
+/* edf_update is no step. So rules may run before and after the step. */
+TEST(single_updates_need_no_new_gradient) {
+  edf_real one = 1;
+  build(3);
+  double before = (double)p->value[1];
+  backward(0);
+  for (int t = 0; t < 2; t++) edf_update(p, &edf_sgd_rule, &one);
+  edf_sgd(1);
+  edf_update(p, &edf_sgd_rule, &one);
+  CLOSE(p->value[1], before - 4 * (double)gradient[0][1], bound, bound);
+}
+
 /* ---- Shrinkage and clipping, between Backward and the step */
 
 TEST(shrinkage_adds_to_gradients) {

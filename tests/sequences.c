@@ -22,6 +22,7 @@ typedef struct {
   edf_node *made[SLOTS];
   int n;                                             /* slots in use */
   int ran;                                           /* target of the last pass: ALL, NOTHING */
+  int learnt;                                        /* 1 after a Backward, until a step */
 } world;
 
 static world worlds[2], *w = worlds;
@@ -183,7 +184,7 @@ static void compare(int loss, const numbers *before) {
 static void begin_world(void) {
   edf_clear();
   edf_seed(seed);
-  w->n = w->rows = 0;
+  w->n = w->rows = w->learnt = 0;
   w->ran = NOTHING;
   declare(w);
 }
@@ -255,6 +256,7 @@ static void op_backward(void) {
   CALL(edf_backward(edf.compnodes[loss]));
   CHECK(edf.loss == edf.compnodes[loss], "seed %llu: %s: edf.loss", seed, calls);
   compare(loss, edf.accumulate ? &before : NULL);
+  w->learnt = 1;
 }
 
 static void op_setting(void) {
@@ -279,6 +281,7 @@ static void op_swap(void) {
 static void op_step(void) {
   static int rule;
   rule = below(6);
+  if (rule < 4 && !w->learnt) op_backward();
   tell("optimiser %d; ", rule);
   CALL(switch (rule) {
     case 0: edf_adam_default((edf_real)0.01); break;
@@ -288,7 +291,9 @@ static void op_step(void) {
     case 4: edf_clip(1); break;
     default: edf_l2((edf_real)0.01);
   });
-  w->ran = rule < 4 ? NOTHING : w->ran;
+  if (rule >= 4) return;
+  w->ran = NOTHING;
+  w->learnt = 0;
 }
 
 /* A few steps of a debugger. Other calls may follow before the pass has ended. */
@@ -299,6 +304,7 @@ static void op_debug(void) {
   tell("%d steps %s; ", steps, forward ? "forward" : "backward");
   CALL(while (steps-- > 0 && (forward ? edf_step_forward() : edf_step_backward())) continue);
   if (forward) w->ran = NOTHING;                     /* Dropout has drawn other masks. */
+  else w->learnt = 0;                                /* A Backward may have begun. */
 }
 
 /* After an error the program calls edf_clear and builds its graph again. */

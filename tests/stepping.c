@@ -47,7 +47,7 @@ TEST(steps_are_the_loops) {
   }
 }
 
-/* A new node ends the stepping, and the next step begins again. With edf.eager the node that the
+/* A new node ends the stepping, and the next step begins again. With edf.eager a node that the
    loss does not need becomes active, but it has no gradient. */
 TEST(a_new_node_ends_the_stepping) {
   for (int kind = 0; kind < 4; kind++) {
@@ -58,7 +58,7 @@ TEST(a_new_node_ends_the_stepping) {
     edf_step_backward();
     edf_step_backward();
     edf.eager = kind > 2;
-    new_node = kind == 0 ? edf_input("z[3]") : kind == 1 ? edf_parameter("v[2]") : Square(aside);
+    new_node = kind > 1 ? Square(aside) : kind ? edf_parameter("v[2]") : edf_input("z[3]");
     edf.eager = 0;
     CHECK(edf.at == -1 && new_node, "kind %d: edf.at is %d", kind, edf.at);
     CHECK(edf_step_backward() == n.loss, "kind %d: the Backward goes on", kind);

@@ -428,6 +428,10 @@ TEST(runs_stop) {
 
 TEST(optimisers_stop) {
   CALL(with_gradient(); edf_clip(0), "edf_clip|0");
+  HERE(ran(a("w[3]"), 0); edf_sgd(1), "edf_step|edf_backward");
+  HERE(ran(a("w[3]"), 0); edf_adam_default(1), "edf_step|edf_backward");
+  HERE(with_gradient(); edf_sgd(1); edf_sgd(1), "edf_step|edf_backward|edf.reuse_gradients");
+  HERE(with_gradient(); edf_sgd(1); edf_backward(edf.loss), "edf_backward|$1|\"h\"|hw1.c:3");
   HERE(with_gradient(); edf_momentum(1, 1), "edf_momentum|mu|1");
   HERE(with_gradient(); edf_rmsprop(1, 1, 1), "edf_rmsprop|beta|1");
   HERE(with_gradient(); edf_adam(1, 1, 0, 1), "edf_adam|beta1|1");
