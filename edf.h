@@ -1125,14 +1125,14 @@ static void edf__check_loss(const char *call, edf_node *loss) {
 }
 
 /* Makes the loss and all nodes that it depends on active. If a Parameter has moved since one of
-   these nodes read it, returns a text about both, else NULL. */
+   these nodes ran, returns a text about the Parameter and the node, else NULL. */
 static const char *edf__show_moved(edf_node *loss) {
   edf__mark(loss);
   for (int i = 0; i <= loss->position; i++) {
-    const edf_node *c = edf.compnodes[i], *p = edf__newest_input(c);
-    if (!c->active || p->version <= c->version) continue;
+    const edf_node *c = edf.compnodes[i], *p = c->active ? edf__newest_input(c) : c;
+    if (p->version <= c->version) continue;
     while (p->kind == EDF_COMPNODE) p = edf__newest_input(p);
-    return edf__text("%.300s has moved since the last Forward\n  %s\n  is read by %s",
+    return edf__text("%.300s has moved since the last Forward\n  %s\n  its old value is in %s",
                      edf_label(p), edf__show(p), edf__show(c));
   }
   return NULL;
