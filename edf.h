@@ -533,16 +533,31 @@ edf_device_table *(*edf_open_device)(void) = NULL;
 
 /* ==== >>errors  Messages ================================================================= */
 
-/* Formats into one of 16 buffers in turn, so that one message can use several texts. */
+/* Texts for messages, one after the other, and then from the beginning again. */
+typedef struct {
+  char at[1 << 16];
+  size_t n;                              /* where the next text begins                        */
+} edf__texts;
+enum { EDF__TEXT = 8192 };               /* A longer text is cut, and ends with "..."         */
+
+/* Formats a text. It lasts until 48 KB of newer texts follow. So one message can use many
+   texts, and a loop can append to one: text = edf__text("%s, %d", text, n). */
+static const char *edf__vtext(edf__texts *in, const char *format, va_list args) {
+  if (in->n + EDF__TEXT > sizeof in->at) in->n = 0;
+  char *to = in->at + in->n;
+  int n = vsnprintf(to, EDF__TEXT, format, args);
+  if (n < 0) *to = 0;
+  if (n >= EDF__TEXT) strcpy(to + EDF__TEXT - 4, "...");
+  in->n += strlen(to) + 1;
+  return to;
+}
 EDF__PRINTF(1, 2) static const char *edf__text(const char *format, ...) {
-  static char ring[16][1024];
-  static unsigned turn;
-  char *to = ring[turn++ % 16];
+  static edf__texts all;
   va_list args;
   va_start(args, format);
-  vsnprintf(to, sizeof ring[0], format, args);
+  const char *text = edf__vtext(&all, format, args);
   va_end(args);
-  return to;
+  return text;
 }
 
 /* A place in the program. Messages begin with it: hw1.c:55: Relu: */
@@ -552,7 +567,7 @@ typedef struct {
   int line;
 } edf__site;
 
-static char edf__message[8192];
+static char edf__message[EDF__TEXT];
 #ifndef __wasi__
 static jmp_buf *edf__caught;             /* the caller that continues after an error, or NULL */
 #endif
@@ -561,7 +576,9 @@ EDF__NORETURN static void edf__vfail(edf__site at, const char *format, va_list a
   size_t n = 0;
   if (at.file) n += (size_t)snprintf(edf__message, 1000, "%.900s:%d: ", at.file, at.line);
   if (at.op) n += (size_t)snprintf(edf__message + n, 1000, "%.900s: ", at.op);
-  vsnprintf(edf__message + n, sizeof edf__message - n, format, args);
+  size_t room = sizeof edf__message - n;
+  if ((size_t)vsnprintf(edf__message + n, room, format, args) >= room)
+    strcpy(edf__message + sizeof edf__message - 4, "...");
 #ifndef __wasi__
   if (edf__caught) longjmp(*edf__caught, 1);
 #endif
@@ -3630,7 +3647,7 @@ EDF__C_END
 #ifndef EDF__MORE_H
 #define EDF__MORE_H
 EDF__C_BEGIN
-/* Puts numbers into a text of at most 511 characters, for the same statement:
+/* Puts numbers into a text of at most 511 characters. The next 90 calls leave it as it is.
      edf_einsum(edf_fmt("a[t,s] = %.17g Q[t,I] K[s,I]", c), Q, K) */
 const char *edf_fmt(const char *format, ...) EDF__PRINTF(1, 2);
 
@@ -3716,16 +3733,15 @@ EDF__C_END
 #ifdef EDF__CODE
 EDF__C_BEGIN
 const char *edf_fmt(const char *format, ...) {
-  static char ring[8][512];              /* eight, so that a call may have several            */
-  static unsigned turn;
-  char *to = ring[turn++ % 8];
+  static edf__texts all;
   va_list args;
   va_start(args, format);
-  int n = vsnprintf(to, sizeof *ring, format, args);
+  const char *text = edf__vtext(&all, format, args);
   va_end(args);
-  if (n < 0 || n > 511)
-    edf__fail(edf__call_of("edf_fmt"), "the text is too long: %d characters, at most 511", n);
-  return to;
+  size_t n = strlen(text);
+  if (n > 511)
+    edf__fail(edf__call_of("edf_fmt"), "the text is too long: %zu characters, at most 511", n);
+  return text;
 }
 
 /* Returns sqrt(x) for the optimisers, within 2 ulp for normal x. A compiler vectorises this

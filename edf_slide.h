@@ -518,6 +518,7 @@ static const edf_op edf_slide__argmax_op = { "ArgMax", edf_slide__argmax_shape,
 /* Names an inner node after a left side, `more` and its own number: q2, k3, h_in5. */
 static edf_node *edf_slide__called(edf_node *y, const char *left, const char *more) {
   int n = (int)strcspn(left, "'");
+  if (n > 400) n = 400;                  /* what edf_fmt has room for                         */
   y->name = edf_slide__copy(edf_fmt("%.*s%s%d", n, left, more, y->position));
   return y;
 }
@@ -1794,7 +1795,8 @@ static void edf_slide__check_bound(const edf_slide__statement *l, const edf_slid
   if (edf__is_capital(c))
     edf__syntax(&l->m.e.scan, at, "%s is not summed here. Write sum_%s, or (1/%s) sum_%s for "
                 "the mean", c, c, c, c);
-  const char *lookup = edf_slide__known(l->slide, c) ? edf_fmt("; a lookup is %s[...]", c) : "";
+  const char *lookup = "";
+  if (edf_slide__known(l->slide, c)) lookup = edf_fmt("; a lookup is %.400s[...]", c);
   edf__syntax(&l->m.e.scan, at, "index %s is neither on the left nor summed: write %c%s, or "
               "sum_%s%s", c, edf__upper(*c), c + 1, c, lookup);
 }
@@ -2311,12 +2313,13 @@ static int edf_slide__same_places(const edf__ref *a, const edf__ref *b) {
   return same;
 }
 
-/* Returns the indices of r as a text, [b,t,j]. Any other position is written as i. */
+/* Returns the indices of r as a text, [b,t,j]. Any other position is written as i. A long name
+   is cut, as prints cut it. */
 static const char *edf_slide__letters_at(const edf_slide__statement *l, const edf__ref *r) {
   const char *text = r->rank ? "[" : "";
   for (int d = 0; d < r->rank; d++) {
     int i = edf__alone(&l->m.e, &r->place[d]);
-    text = edf_fmt("%s%s%s", text, i < 0 ? "i" : l->m.e.index[i].name,
+    text = edf_fmt("%s%.15s%s", text, i < 0 ? "i" : l->m.e.index[i].name,
                    d + 1 < r->rank ? "," : "]");
   }
   return edf_slide__copy(text);
@@ -3365,7 +3368,7 @@ static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf__ref left) {
   const char *time = "";
   for (int i = 0; i < l->m.e.n_index; i++)
     if (l->fixed >> i & 1)
-      time = edf_fmt("%s%s%s=%d", time, *time ? "," : "", l->m.e.index[i].name, l->at[i]);
+      time = edf_fmt("%s%s%.15s=%d", time, *time ? "," : "", l->m.e.index[i].name, l->at[i]);
   time = *time ? edf_slide__copy(time) : NULL;
   edf_slide__name_as(y, l);
   for (int i = before; i < edf.n_compnodes; i++) {
@@ -4931,10 +4934,12 @@ static double edf_slide__answer_error(const edf_slide__answered *t) {
   return worst;
 }
 
-/* Remembers that `with` may replace n characters. The first % in `slip` stands for `with`. */
+/* Remembers that `with` may replace n characters. The first % in `slip` stands for `with`. Long
+   names are not proposed. */
 static void edf_slide__propose(edf_slide__answer *a, const edf_slide__statement *l,
                                const char *slip, const char *at, size_t n, const char *with) {
   const edf__scan *s = &l->m.e.scan;
+  if (strlen(with) >= sizeof a->edit->with) return;
   size_t all = (size_t)++a->n_edit * sizeof *a->edit;
   a->edit = (edf_slide__edit *)edf__grow(&edf.kept, a->edit, all);
   edf_slide__edit *e = &a->edit[a->n_edit - 1];
@@ -4961,6 +4966,7 @@ static void edf_slide__propose_places(edf_slide__answer *a, const edf_slide__sta
     for (int o = d + 1; !twins && o < r->rank; o++) {
       const char *q = r->place[o].at;
       size_t m = edf_slide__until(q, ",]");
+      if ((size_t)(q - p) + m >= sizeof a->edit->with) continue;
       edf_slide__propose(a, l, "transposed: write % here", p, (size_t)(q - p) + m,
                          edf_fmt("%.*s%.*s%.*s", (int)m, q, (int)(q - p) - (int)n, p + n,
                                  (int)n, p));
@@ -4973,7 +4979,7 @@ static void edf_slide__propose_places(edf_slide__answer *a, const edf_slide__sta
         twin |= k != i / 2 && !edf__compare_names(c, l->m.e.index[k].name);
       if (twin == twins)
         edf_slide__propose(a, l, "another index: write % here", p, n,
-                           edf_fmt("%c%s", i % 2 ? first : *c, c + 1));
+                           edf_fmt("%c%.400s", i % 2 ? first : *c, c + 1));
     }
   }
 }
@@ -4998,14 +5004,15 @@ static void edf_slide__propose_tensors(edf_slide__answer *a, const edf_slide__st
 /* Proposes tensor f of line `own` as a missing factor at `at`, with the indices of line l. */
 static void edf_slide__propose_beside(edf_slide__answer *a, const edf_slide__statement *l,
                                       const char *at, const edf_slide__statement *own, int f) {
-  static const char *const form[] = { "%s%s ", "(1-%s%s) ", "(1-%s%s^2) ", "%s.grad%s " };
+  static const char *const form[] = { "%.200s%s ", "(1-%.200s%s) ", "(1-%.200s%s^2) ",
+                                      "%.200s.grad%s " };
   const edf__ref *r = &own->m.e.ref[f];
   const char *indices = r->rank ? "[" : "";
   for (int d = 0; d < r->rank; d++) {
     int i = edf__alone(&own->m.e, &r->place[d]), k = 0;
     const char *name = i < 0 ? "0" : own->m.e.index[i].name;
     while (k < l->m.e.n_index && edf__compare_names(l->m.e.index[k].name, name)) k++;
-    indices = edf_fmt("%s%s%s", indices, k < l->m.e.n_index ? l->m.e.index[k].name : name,
+    indices = edf_fmt("%s%.30s%s", indices, k < l->m.e.n_index ? l->m.e.index[k].name : name,
                       d + 1 < r->rank ? "," : "]");
   }
   for (int k = 0; k < 4; k++)

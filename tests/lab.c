@@ -151,6 +151,14 @@ TEST(curves_share_a_chart) {
   CHECK(count("L680.0 ") == 3, "%d curves end at the right", count("L680.0 "));
 }
 
+/* A picture formats many texts, and the path is one of edf_fmt, too. */
+TEST(a_path_may_be_formatted) {
+  for (int k = 0; k < 9; k++) add(edf_fmt("chart %d", k), k);
+  edf_plot_svg(edf_fmt("%s", file("curves.svg")));
+  read_text();
+  CHECK(count("class=\"title\"") == 9, "%d charts", count("class=\"title\""));
+}
+
 TEST(wrong_curves_are_errors) {
   STOPS(add(NULL, 1), "name");
   STOPS(add("", 1), "name");

@@ -379,6 +379,76 @@ TEST(layers_stop) {
   STOP(edf_recurrence_at(AT, "h[t] = h[t-1] + x[t]", a("x[b]"), END), "t is the batch");
 }
 
+/* ---- Messages about large tensors: each part of a message must be whole */
+
+#define A8 "[2, 3, 1, 4, 1, 1, 2, 5]"
+#define C8 "[2, 3, 1, 4, 1, 1, 2, 6]"
+#define B8 "[b=2, 3, 1, 4, 1, 1, 2, 5]"
+
+static edf_node *a8(void) { return a("a[2,3,1,4,1,1,2,5]"); }
+static edf_node *c8(void) { return c("c[2,3,1,4,1,1,2,6]"); }
+static edf_node *b8(void) { return fed("x[b,3,1,4,1,1,2,5]", 2); }
+
+static const wrong rank_8[] = {
+  { "a[2,3,1,4,1,1,2,5] c[2,3,1,4,1,1,2,6]", "y[i] = a[i,J,K,L,M,N,O,P] c[i,J,K,L,M,N,O,@P]",
+    "P is 6 in c|\"c\" " C8 "|hw1.c:2|P is 5 in a|\"a\" " A8 "|hw1.c:1" },
+  { "a[2,3,1,4,1,1,2,5]", "y[i] = @a[i,J,K,L,M,N,O]", "8|a = Parameter \"a\" " A8 },
+  { "a[2,3,1,4,1,1,2,5] c[2,3,1,4,1,1,2,6]", "y[p] = a[I,J,K,L,M,N,O,@p+1] c[I,J,K,L,M,N,O,p]",
+    "1 to 6|0 to 4|\"a\" " A8 "|hw1.c:1|p is 6 in c|\"c\" " C8 "|hw1.c:2" },
+  { "a[2,3,1,4,1,1,2,5]", "y[i,j,k,l,m,n,o,p] = a[i,j,k,l,m,n,o,@p] | p<9", "\"a\" " A8 },
+};
+
+TEST(messages_of_rank_8_are_whole) {
+  CHECK_ALL('E', rank_8);
+  CHECK_ALL('L', rank_8);
+  STOP(edf_add_at(AT, a8(), c8()), "\"a\" " A8 "|hw1.c:1|\"c\" " C8 "|hw1.c:2");
+  STOP(edf_div_at(AT, a8(), c8()), "\"a\" " A8 "|hw1.c:1|\"c\" " C8 "|hw1.c:2");
+  STOP(edf_mse_at(AT, b8(), c8()), "\"x\" " B8 "|hw1.c:1|\"c\" " C8 "|hw1.c:2");
+  STOP(edf_log_loss_at(AT, b8(), c("y[b,3,1,4,1,2]")),
+       "y is [b=2, 3, 1, 4, 1, 2], not [b=2, 3, 1, 4, 1, 1, 2]|\"x\" " B8 "|hw1.c:1|"
+       "\"y\" [b=2, 3, 1, 4, 1, 2]|hw1.c:2");
+  STOP(edf_reshape_at(AT, a8(), "y[3,3,3,3,3,3,3,3]"), "240|\"a\" " A8 "|hw1.c:1");
+  STOP(edf_max_pool_at(AT, a8(), 2, 1), "\"a\" " A8 "|hw1.c:1");
+  STOP(edf_batch_norm_at(AT, norm(), b8()), "\"x\" " B8 "|hw1.c:1|\"mean1\" [3]|hw1.c:2");
+  STOP(edf_embed_at(AT, a8(), c8()), "\"a\" " A8 "|hw1.c:1|\"c\" " C8 "|hw1.c:2");
+  CALL(memory.limit = 1 << 20; a("a[100,3,1,40,10,1,2,50]"),
+       "memory|\"a\" [100, 3, 1, 40, 10, 1, 2, 50]|hw1.c:1");
+  CALL(label("x[b,3,1,4,1,1,1,5]", "y[b,3,1,4,1,1,1]", 7, 9, 0),
+       "9 in row [0,1,0,3,0,0,0] is out of range|\"y\" [b=2, 3, 1, 4, 1, 1, 1]|hw1.c:2");
+}
+
+/* Builds an equation of n tensors with long names, of which one operand is missing. */
+static void build_long(int n, int length) {
+  static char names[32][400], text[16000];
+  edf_node *x[33] = { NULL };
+  size_t m = (size_t)snprintf(text, sizeof text, "y[i] =");
+  for (int k = 0; k < n; k++) {
+    snprintf(names[k], sizeof *names, "n%02d%0*d", k, length - 3, 0);
+    m += (size_t)snprintf(text + m, sizeof text - m, "%s n%d[i,J,K,L,M,N,O,P]", k ? " +" : "",
+                          k);
+    x[k] = edf_name(edf_parameter_at(HW1(1), "p[2,3,1,4,1,1,2,5]"), names[k]);
+  }
+  edf_einsum_at(AT, text, x[0], x[1], x[2], x[3], x[4], x[5], x[6], n > 9 ? x[7] : END, x[8],
+                x[9], x[10], x[11], x[12], x[13], x[14], x[15], x[16], x[17], x[18], x[19],
+                x[20], x[21], x[22], x[23], x[24], x[25], x[26], x[27], x[28], x[29], END);
+}
+
+TEST(lists_of_operands_are_whole) {
+  static char row[500];
+  for (int n = 9; n <= 31; n += 22) {
+    int length = n == 9 ? 300 : 100, given = n == 9 ? 7 : 30;
+    TRY(build_long(n, length));
+    WORDS(caught, edf_fmt("hw1.c:3|Einsum|%d operands, but %d were given", n, given));
+    for (int k = 0; k < n; k++) {
+      snprintf(row, sizeof row, "\n  n%d = Parameter \"n%02d%0*d\" " A8 " declared at hw1.c:1",
+               k, k, length - 3, 0);
+      if (k >= given) snprintf(row, sizeof row, "\n  n%d = NULL or missing", k);
+      CHECK(strstr(caught, row), "row %d is missing:%s in\n%s", k, row, caught);
+    }
+    check_stop(__LINE__, "hw1.c:3");
+  }
+}
+
 /* ---- Calls that run */
 
 static edf_node *tanh_of(edf_node *x) { return edf_name(edf_tanh_at(AT, x), "h"); }
@@ -494,6 +564,9 @@ TEST(at_the_limit_nothing_stops) {
   edf_max_pool(a("x[b,6,6,3]"), 6, 1);
   edf_conv(conv("W[8,8,3,8]", 1, 1), a("z[b,6,6,3]"));
   edf_einsum("y[i] = u[i]u[i]u[i]u[i]u[i]u[i]u[i]u[i]", a("u[7]"));
+  edf_clear();
+  a("x[b,3,4]");
+  edf_equations("y%0600d[b,i%0300d,j%0300d] = exp(2 x[b,i%0300d,j%0300d] + 1)", 0, 1, 2, 1, 2);
   edf_clear();
   build('L', "s[b,4]", in_brackets(30));
 }
