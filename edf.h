@@ -4330,9 +4330,11 @@ EDF__C_END
 EDF__C_BEGIN
 /* edf_print_program prints the nodes with their equations or formulas, shapes and source lines,
    and then the backward that runs, as loops: for b,i,j: W.grad[i,j] += ... A capital index is
-   summed. A node that was built for a part of a slide's line is printed inside this line if one
-   node reads it and works entry by entry. In a recurrence a node shows its step, [t=5], and the
-   first step also its line of the slide. More than 8 equal steps are printed once.
+   summed. This is the Backward of edf.loss. Before the first Backward, the last node that needs
+   a gradient counts as the loss. A node that was built for a part of a slide's line is printed
+   inside this line if one node reads it and works entry by entry. In a recurrence a node shows
+   its step, [t=5], and the first step also its line of the slide. More than 8 equal steps are
+   printed once.
    edf_print_node prints one node as it runs, edf_print a screen about it, with numbers. */
 void edf_print_program(FILE *out);
 void edf_print_node(FILE *out, edf_node *node);
@@ -4362,11 +4364,11 @@ double edf_gradcheck(edf_node *node);
 edf_node *edf_expect_mismatch(edf_node *node);
 
 /* edf_step_forward and edf_step_backward run one node and return it, or NULL at the end. The
-   first call begins a Forward, or a Backward of edf.loss (if that is NULL, of the last node).
-   If nothing can run, a step prints why and returns NULL. A new node, a feed or a moved
-   Parameter ends the stepping, and the next call begins again. edf_where prints which node is
-   next, and how many of the contributions to its gradients have arrived. edf_ran(node) is
-   called when a node has run: set a breakpoint there.
+   first call begins a Forward, or a Backward of edf.loss (before the first Backward: of the
+   last node that needs a gradient). If nothing can run, a step prints why and returns NULL. A
+   new node, a feed or a moved Parameter ends the stepping, and the next call begins again.
+   edf_where prints which node is next, and how many of the contributions to its gradients have
+   arrived. edf_ran(node) is called when a node has run: set a breakpoint there.
    edf_find_nan prints and returns the node that made the first NaN or infinity, or NULL. If
    Forward made none, it runs Backward again, unless a Parameter has moved since Forward: call
    it before the step. With EDF_DEBUG each pass ends with this search. */
@@ -5601,7 +5603,8 @@ static edf__line *edf__write_lines(void) {
     for (int k = 0; edf__is_entrywise(y) && (x = edf__operand_of(y, k)) != NULL; k++) {
       edf__line *l = x->kind == EDF_COMPNODE ? &line[x->position] : NULL;
       if (!l || !x->written || !x->written->inner || l->readers != 1 || l->inside
-          || !edf__is_entrywise(x) || strchr(l->line.at, ';') || edf__clashes(y, l->line.at))
+          || x == edf.loss || !edf__is_entrywise(x) || strchr(l->line.at, ';')
+          || edf__clashes(y, l->line.at))
         continue;
       edf__put_inside(&line[i].line, l);
       merged |= l->inside;
@@ -5614,6 +5617,29 @@ static edf__line *edf__write_lines(void) {
     if (line[i].label && edf.compnodes[i]->needs_grad && edf.compnodes[i]->active)
       edf__write_back(line, i);
   return line;
+}
+
+/* ---- Only the backward that runs is printed. Returns the loss of the last Backward. Before
+   the first one this is the last node that needs a gradient, or NULL. */
+static edf_node *edf__next_loss(void) {
+  edf_node *loss = edf.loss;
+  for (int i = edf.n_compnodes - 1; !loss && i >= 0; i--)
+    if (edf.compnodes[i]->needs_grad) loss = edf.compnodes[i];
+  return loss;
+}
+/* Marks what Backward runs. During a Backward, that is marked already. Returns the old marks,
+   for the rest of a Forward. */
+static char *edf__mark_backward(void) {
+  char *old = (char *)edf_keep(NULL, (size_t)edf__n_nodes() + 1);
+  for (int i = 0; i < edf__n_nodes(); i++) old[i] = edf__nth(i)->active;
+  if (edf.direction < 0) return old;
+  edf__find_needs();
+  edf__mark(edf__next_loss());
+  return old;
+}
+static void edf__restore_marks(char *old) {
+  for (int i = 0; i < edf__n_nodes(); i++) edf__nth(i)->active = old[i];
+  edf_release(old);
 }
 
 static void edf__write_program(edf_page *out, const edf_node *all) {
@@ -5630,9 +5656,9 @@ static void edf__write_program(edf_page *out, const edf_node *all) {
     edf_write(out, "       %s", edf_label(x));
     edf__write_about(out, x);
   }
-  edf__find_needs();
-  edf__mark(edf.loss);                   /* NULL marks all nodes.                             */
+  char *marks = edf__mark_backward();
   edf__line *line = edf__write_lines();
+  edf__restore_marks(marks);
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_page page = { NULL, 0 };
     if (!line[i].label || line[i].inside) continue;
@@ -5663,10 +5689,14 @@ static void edf__write_program(edf_page *out, const edf_node *all) {
 
 void edf_print_program(FILE *out) { edf__print_by(edf__write_program, out, NULL); }
 static void edf__write_one(edf_page *out, const edf_node *x) {
-  edf__find_needs();
+  char *marks = edf__mark_backward();
   edf__write_forward(out, x);
   edf__write_about(out, x);
-  if (x->needs_grad && x->backward) edf__write_backward(out, x);
+  if (edf__runs_backward(x)) edf__write_backward(out, x);
+  else if (x->needs_grad && x->backward)
+    edf_write(out, "       no backward: %s does not depend on %s\n",
+              edf_label(edf__next_loss()), edf_label(x));
+  edf__restore_marks(marks);
 }
 
 void edf_print_node(FILE *out, edf_node *node) {
@@ -6298,9 +6328,9 @@ edf_node *edf_step_forward(void) {
 edf_node *edf_step_backward(void) {
   if (edf.direction == -1) return edf__run_next();
   if (!edf.n_compnodes) return edf__nothing_runs("there is no computed node");
-  edf_node *loss = edf.loss ? edf.loss : edf.compnodes[edf.n_compnodes - 1];
   edf__find_needs();
-  if (!loss->needs_grad) return edf__nothing_runs("no parameter reaches the loss");
+  edf_node *loss = edf__next_loss();
+  if (!loss || !loss->needs_grad) return edf__nothing_runs("no parameter reaches the loss");
   if (loss->ran != edf.feeds)
     return edf__nothing_runs("the loss has no value for the last feed: step forward first");
   const char *moved = edf__show_moved(loss);

@@ -870,7 +870,7 @@ static void edf_lab__trace_node(edf_page *to, edf_node *x, int most) {
     if (!x->about || strcmp(x->about->name, "Lookup"))       /* The page knows no lookups. */
       edf_write_node(&equation, x, EDF_EQUATION_DATA);
     edf_lab__write_lines(to, "line", x, EDF_FORWARD_LINE);
-    if (x->backward && x->needs_grad)
+    if (x->backward && x->reached)
       edf_lab__write_lines(to, "back", x, EDF_BACKWARD_LINES);
     if (equation.n) edf_write(to, ",\"eq\":%s", equation.at);
     else if (x->about) edf_write(to, ",\"f\":1");

@@ -103,6 +103,18 @@ TEST(a_trace_has_nan_and_infinity) {
   WORDS(text, "\"value\":[\"NaN\",\"Infinity\",\"-Infinity\",0.5]");
 }
 
+/* A node beside the loss has no backward lines, since its backward does not run. */
+TEST(a_trace_has_the_backward_that_runs) {
+  build(3, 2, 2);
+  edf_name(Square(h), "beside");
+  trace();
+  Forward();
+  edf_write_trace(file("trace.json"));
+  read_text();
+  CHECK(count("\"back\":") == 5, "%d nodes run backward", count("\"back\":"));
+  CHECK(!strstr(text, "beside.grad"), "%s", text);
+}
+
 /* ---- The picture of a graph */
 
 TEST(dot_has_nodes_and_edges) {

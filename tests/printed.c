@@ -585,6 +585,84 @@ TEST(other_nodes_are_printed) {
   CHECK(!strstr(captured, "more times") && lines > 36, "%d lines:\n%s", lines, captured);
 }
 
+/* ---- Only the backward that runs is printed */
+
+/* Prints the program, and checks the lines after "backward". A word with a ! must be missing. */
+static void prints_backward(const char *words) {
+  char word[200];
+  CAPTURE(edf_print_program(stdout));
+  const char *back = strstr(captured, "\nbackward\n");
+  CHECK(back, "no backward in\n%s", captured);
+  for (size_t n; back && *words; words += n + (words[n] == '|')) {
+    n = strcspn(words, "|");
+    snprintf(word, sizeof word, "%.*s", (int)n, words);
+    if (*word == '!') CHECK(!strstr(back, word + 1), "%s in\n%s", word, captured);
+    else WORDS(back, word);
+  }
+}
+
+#define PRINTS_AS_BEFORE(then, words)                                          \
+  do {                                                                         \
+    prints_backward(words);                                                    \
+    strcpy(before, captured);                                                  \
+    then;                                                                      \
+    prints_backward(words);                                                    \
+    CHECK(!strcmp(before, captured), "before\n%s\nafter\n%s", before, captured); \
+  } while (0)
+
+TEST(only_the_backward_that_runs_is_printed) {
+  static char before[sizeof captured];
+  declare_plain("x[b,3] y[b]=2");
+  edf_node *loss = edf_equations("h[b,j] = tanh(W[j,I] x[b,I]) | j<4\n"
+                                 "P[b,k] = softmax_k V[k,J] h[b,J] | k<2\n"
+                                 "d[b] = h[b,J] h[b,J]\nloss[b] = -ln P[b,y[b]]");
+  edf_node *d = edf_find("d"), *P = edf_find("P"), *W = edf_find("W");
+  Forward();
+  PRINTS_AS_BEFORE(Backward(loss), "V.grad[k,j] += P2.grad[b,k] h[b,j]|!P.grad|!d.grad");
+  CAPTURE(edf_print_node(stdout, P));
+  CHECK(!strstr(captured, "+="), "%s", captured);
+  WORDS(captured, "loss does not depend on P");
+  prints_backward("!d.grad");
+  PRINTS_AS_BEFORE(W->update = edf_frozen; Backward(loss); W->update = NULL, "W.grad");
+  W->update = edf_frozen;
+  PRINTS_AS_BEFORE(Backward(loss), "V.grad|!W.grad");
+  W->update = NULL;
+  PRINTS_AS_BEFORE(Backward(d); Backward(loss), "P2.grad");
+  Backward(d);
+  prints_backward("h.grad[b,j] += 2 d.grad[b] h[b,j]|!loss.grad|!P2.grad");
+}
+
+/* A node after the loss that has no gradient is not the loss. */
+TEST(a_test_after_the_loss_is_not_the_loss) {
+  declare_plain("x[b,3] y[b,2]");
+  edf_equations("s[b,k] = W[k,I] x[b,I] | k<2\nloss[b] = sum_k (s[b,k] - y[b,k])^2\n"
+                "guess[b] = argmax_k s[b,k]");
+  prints_backward("W.grad[k,i] += s.grad[b,k] x[b,i]");
+  Forward();
+  CHECK(edf_step_backward() == edf_find("loss"), "a step begins with the loss");
+}
+
+/* To print between two steps does not change which nodes run. */
+TEST(printing_does_not_change_a_pass) {
+  static edf_real grad[8];
+  declare_plain("x[b,3] V[2,3]");
+  edf_node *x = edf_find("x"), *V = edf_find("V");
+  edf_node *s = edf_einsum("s[b,j] = V[j,I] x[b,I]", V, x), *loss = Square(s), *other = Tanh(s);
+  Forward();
+  Backward(loss);
+  memcpy(grad, V->grad, V->size * sizeof *grad);
+  edf_step_forward();
+  CAPTURE(edf_print_program(stdout); edf_where(); edf_print_node(stdout, s));
+  CHECK(edf_step_forward() == loss && edf_step_forward() == other, "not all nodes run");
+  CHECK(!edf_step_forward() && s->active && other->active, "the marks of Forward");
+  CHECK(edf_step_backward() == loss, "the loss runs backward");
+  V->update = edf_frozen;
+  CAPTURE(edf_print_program(stdout); edf_where(); edf_print_node(stdout, s));
+  V->update = NULL;
+  CHECK(edf_step_backward() == s && !edf_step_backward(), "not all nodes run backward");
+  CHECK(!memcmp(grad, V->grad, V->size * sizeof *grad), "other gradients");
+}
+
 /* ---- Nodes of the user's own */
 
 static void cube_forward(CompNode *y) {

@@ -215,7 +215,7 @@ static void write_node(const edf_node *x) {
   edf_release(text.at);
   for (int k = 0; k < 2 && x->kind == EDF_COMPNODE; k++) {
     edf_page lines = { NULL, 0 };
-    if (k && !(x->needs_grad && x->backward)) continue;
+    if (k && !edf__runs_backward(x)) continue;
     edf_write_node(&lines, x, k ? EDF_BACKWARD_LINES : EDF_FORWARD_LINE);
     edf_write(&answer, ",");
     write_string(k ? "backward" : "forward", lines.at ? lines.at : "");
@@ -232,13 +232,14 @@ static void read_slide(const char *argument, const char *slide) {
   data = NULL;
   edf_seed(strtoull(argument, NULL, 10));
   edf_equations_at("slide", 1, "%s", slide);
-  edf__find_needs();
+  char *marks = edf__mark_backward();
   for (int i = 0; i < edf.n_parameters; i++) numbers += edf.parameters[i]->size;
   edf_write(&answer, "{\"numbers\":%zu,\"nodes\":[", numbers);
   for (int k = 0; k < edf__n_nodes(); k++) {
     if (k) edf_write(&answer, ",\n");
     write_node(edf__nth(k));
   }
+  edf__restore_marks(marks);
   edf_write(&answer, "]}");
 }
 
