@@ -4369,9 +4369,12 @@ edf_node *edf_expect_mismatch(edf_node *node);
    new node, a feed or a moved Parameter ends the stepping, and the next call begins again.
    edf_where prints which node is next, and how many of the contributions to its gradients have
    arrived. edf_ran(node) is called when a node has run: set a breakpoint there.
-   edf_find_nan prints and returns the node that made the first NaN or infinity, or NULL. If
-   Forward made none, it runs Backward again, unless a Parameter has moved since Forward: call
-   it before the step. With EDF_DEBUG each pass ends with this search. */
+   edf_find_nan prints and returns the node that made the first NaN or infinity, or NULL. An
+   infinity that the program fed, such as -infinity in a mask, is no mistake by itself. It is
+   reported if the loss is infinite because of it. If a node makes a NaN of it, that node is
+   reported, and where the infinity is from. If Forward is right, Backward runs again, unless a
+   Parameter has moved since Forward: call it before the step. With EDF_DEBUG each pass ends with
+   this search. */
 edf_node *edf_step_forward(void);
 edf_node *edf_step_backward(void);
 void edf_where(void);
@@ -6361,56 +6364,160 @@ void edf_where(void) {
   fflush(stdout);
 }
 
-/* ---- The first NaN or infinity */
+/* ---- The first NaN or infinity. An infinity is made if the numbers that it is computed from
+   are finite. A mask, or an infinity that the program fed, is no mistake by itself. */
+typedef struct { edf_node *node; size_t i; } edf__spot;
+
+static int edf__is_infinite(edf_real v) { return v == v && v - v != 0; }
 static int edf__is_bad(const edf_node *x, const edf_real *v) {
   return v && x->size && edf_statistics_of(v, x->size).bad > 0;
 }
-/* Prints that y made the first NaN, in x or in x.grad. */
-static edf_node *edf__report_nan(edf_node *y, edf_node *x, const char *grad) {
-  const edf_real *v = *grad ? x->grad : x->value;
+/* Returns the first entry of v that is infinite, or NaN if `infinite` is 0. Returns x->size if
+   there is none. */
+static size_t edf__first_bad(const edf_node *x, const edf_real *v, int infinite) {
   size_t i = 0;
-  while (v[i] - v[i] == 0) i++;
-  printf("%s%s%s = %g is the first that is NaN or infinite. It is from %s\n  %s\n",
-         edf_label(x), grad, edf__indices(x, i), (double)v[i],
+  while (i < x->size && !(infinite ? edf__is_infinite(v[i]) : v[i] != v[i])) i++;
+  return i;
+}
+
+/* Returns 1 if entry i of y is computed from entry i mod size of each input alone. */
+static int edf__is_by_entry(const edf_node *y) {
+  return edf__has_formula(y) && !edf__has_equation(y) && *y->about->tensors
+         && !strpbrk(y->about->formula, "~?&$");
+}
+static int edf__is_test(const edf_node *x) { return !strcmp(x->op, "Test"); }
+/* Returns 1 if y is a mask: ln 1[s<=t], or a copy for a maximum with -infinity around it. */
+static int edf__is_mask(const edf_node *y) {
+  if (edf__has_equation(y)) return edf__is_infinite(edf__einsum_of(y)->outside);
+  const edf_node *x = y->n_in ? y->in[0] : y;
+  int n = 0;                             /* number of conditions in a product                 */
+  while (n < x->n_in && edf__is_test(x->in[n])) n++;
+  return !strcmp(y->op, "Log") && (edf__is_test(x) || (n && n == x->n_in));
+}
+/* Returns an infinity from which an entry is computed, of a computed node if there is one. */
+static edf__spot edf__infinity_before(edf__spot at) {
+  edf__spot found = { NULL, 0 };
+  for (int k = 0; k < at.node->n_in; k++) {
+    edf_node *x = at.node->in[k];
+    const edf_real *v = edf_value(x);
+    size_t i = edf__is_by_entry(at.node) ? at.i % x->size : edf__first_bad(x, v, 1);
+    if (i == x->size || !edf__is_infinite(v[i])) continue;
+    if (found.node && x->kind != EDF_COMPNODE) continue;
+    found.node = x;
+    found.i = i;
+  }
+  return found;
+}
+/* Returns the first of the infinities that have led to an entry, or the entry itself. */
+static edf__spot edf__origin(edf__spot at) {
+  for (edf__spot next; (next = edf__infinity_before(at)).node != NULL;) at = next;
+  return at;
+}
+
+/* Returns the first entry of x that is NaN, or an infinity that x has made. An infinity of a
+   Parameter is made by a step if the entry has a gradient. Returns { NULL, 0 } if there is
+   none. */
+static edf__spot edf__made_by(edf_node *x, int infinite) {
+  edf__spot none = { NULL, 0 }, at = { x, 0 };
+  const edf_real *v = edf_value(x);
+  for (at.i = edf__first_bad(x, v, infinite); at.i < x->size; at.i++) {
+    if (!infinite) return at;
+    if (!edf__is_infinite(v[at.i])) continue;
+    int stepped = x->kind == EDF_PARAMETER && x->steps && x->grad && edf_grad(x)[at.i] != 0;
+    int computes = x->kind == EDF_COMPNODE && !edf__is_mask(x);
+    if (stepped || (computes && !edf__infinity_before(at).node)) return at;
+    if (!edf__is_by_entry(x)) return none;
+  }
+  return none;
+}
+static edf__spot edf__first_made(int infinite) {
+  edf__spot at = { NULL, 0 };
+  for (int i = 0; i < edf__n_nodes() && !at.node; i++) {
+    edf_node *x = edf__nth(i);
+    if (x->value && x->size && !edf__is_stale(x)) at = edf__made_by(x, infinite);
+  }
+  return at;
+}
+
+/* Returns the entry to report after Forward, or { NULL, 0 }: the first NaN, or the infinity
+   that a node has made of finite numbers. If a node has made the NaN of an infinity that was
+   fed, *from is this infinity. If nothing else is wrong, an infinite loss is traced back. */
+static edf__spot edf__wrong_value(edf__spot *from) {
+  edf__spot nan = edf__first_made(0), at = { NULL, 0 };
+  from->node = NULL;
+  if (nan.node) {
+    at = edf__origin(nan);
+    if (at.node == nan.node || edf__made_by(at.node, 1).node) return at;
+    *from = at;
+    return nan;
+  }
+  at = edf__first_made(1);
+  if (at.node || !edf.n_compnodes) return at;
+  if (edf.direction >= 0) edf__find_needs();
+  edf__spot loss = { edf__next_loss(), 0 };
+  if (!loss.node) loss.node = edf.compnodes[edf.n_compnodes - 1];
+  if (edf__is_stale(loss.node)) return at;
+  loss.i = edf__first_bad(loss.node, edf_value(loss.node), 1);
+  return loss.i < loss.node->size ? edf__origin(loss) : at;
+}
+
+/* Prints that y made the NaN or infinity at an entry, in its value or in its gradient. */
+static edf_node *edf__report_nan(edf_node *y, edf__spot at, const char *grad,
+                                 edf__spot from) {
+  const edf_node *x = at.node;
+  const edf_real v = (*grad ? x->grad : x->value)[at.i];
+  printf("%s%s%s = %g is the first %s. It is from %s\n  %s\n", edf_label(x), grad,
+         edf__indices(x, at.i), (double)v, v != v ? "NaN" : "infinity",
          *grad ? edf__text("the backward of %s", edf_label(y)) :
          y->kind == EDF_COMPNODE ? "the forward of" : "", edf__show(y));
   if (y->kind == EDF_PARAMETER) printf("  after %ld steps\n", y->steps);
   edf_print_node(stdout, y);
   for (int k = *grad ? -1 : 0; k < y->n_in; k++) {   /* the entries from which it comes       */
-    const edf_node *from = k < 0 ? y : y->in[k];
-    if (x->size % from->size == 0)
-      printf("  %s%s = %g\n", edf_label(from), edf__indices(from, i % from->size),
-             (double)from->value[i % from->size]);
+    const edf_node *by = k < 0 ? y : y->in[k];
+    if (x->size % by->size == 0)
+      printf("  %s%s = %g\n", edf_label(by), edf__indices(by, at.i % by->size),
+             (double)by->value[at.i % by->size]);
   }
+  if (from.node)
+    printf("  the infinity is from %s%s = %g\n  %s\n", edf_label(from.node),
+           edf__indices(from.node, from.i), (double)from.node->value[from.i],
+           edf__show(from.node));
   for (int k = 0; k < y->n_in; k++) edf_print(y->in[k]);
   return y;
 }
+/* Reports a NaN or infinity that the backward of c has made in the gradient of x. */
+static edf_node *edf__report_gradient(edf_node *c, edf_node *x) {
+  edf__spot at = { x, 0 }, of_c = { c, 0 };
+  while (x->grad[at.i] - x->grad[at.i] == 0) at.i++;
+  if (c->size == x->size) of_c.i = at.i;
+  edf__spot from = edf__infinity_before(of_c);
+  return edf__report_nan(c, at, ".grad", from.node ? edf__origin(from) : from);
+}
 edf_node *edf_find_nan(void) {
   edf_node *c, *found = NULL;
-  for (int i = 0; i < edf__n_nodes(); i++) {
-    edf_node *x = edf__nth(i);
-    if (!edf__is_stale(x) && x->value && edf__is_bad(x, edf_value(x)))
-      return edf__report_nan(x, x, "");
-  }
-  edf__end_stepping();
+  edf__spot from, at = edf__wrong_value(&from);
+  if (at.node) return edf__report_nan(at.node, at, "", from);
   if (!edf.loss || edf.loss->ran != edf.feeds) return NULL;
+  edf__end_stepping();
   const char *moved = edf__show_moved(edf.loss);
-  if (moved) printf("Every value is finite. Gradients are not searched, since %s\n", moved);
+  if (moved) printf("Every value is right. Gradients are not searched, since %s\n", moved);
   while (!moved && (c = edf_step_backward()) != NULL)
     for (int k = 0; !found && k < c->n_in; k++)
-      if (edf__is_bad(c->in[k], edf_grad(c->in[k])))
-        found = edf__report_nan(c, c->in[k], ".grad");
+      if (edf__is_bad(c->in[k], edf_grad(c->in[k]))) found = edf__report_gradient(c, c->in[k]);
   return found;
 }
 
 #ifdef EDF_DEBUG
 static void edf__look_for_nan(int backward) {
-  for (int i = 0; i < edf__n_nodes() && !edf__nan_reported; i++) {
+  edf__spot from;
+  int is_wrong = !backward && !edf__nan_reported && edf__wrong_value(&from).node;
+  for (int i = 0; i < edf__n_nodes() && backward && !edf__nan_reported && !is_wrong; i++) {
     edf_node *x = edf__nth(i);
-    if (!x->active || (backward && !x->reached)) continue;
-    edf__nan_reported = edf__is_bad(x, backward ? edf_grad(x) : edf_value(x));
-    if (edf__nan_reported) edf_find_nan();
+    is_wrong = x->active && x->reached && edf__is_bad(x, edf_grad(x));
   }
+  if (!is_wrong) return;
+  edf__nan_reported = 1;                 /* This search runs Backward, which ends here again. */
+  edf_find_nan();
 }
 #endif
 EDF__C_END

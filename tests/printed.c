@@ -587,7 +587,7 @@ TEST(other_nodes_are_printed) {
 
 /* ---- Only the backward that runs is printed */
 
-/* Prints the program, and checks the lines after "backward". A word with a ! must be missing. */
+/* Prints the program, and checks the words after "backward". One with a ! must be missing. */
 static void prints_backward(const char *words) {
   char word[200];
   CAPTURE(edf_print_program(stdout));

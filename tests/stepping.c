@@ -2,7 +2,7 @@
    next node, and edf_find_nan names the node that made the first NaN. */
 
 #include "harness.h"
-#include "edf.h"
+#include "edf_slide.h"
 
 typedef struct { Input *x; Parameter *w; CompNode *s, *h, *q, *m, *loss; } net;
 
@@ -167,6 +167,166 @@ TEST(a_search_after_a_step_says_what_it_has_not_searched) {
   WORDS(captured, "Gradients|\"w\"|Forward");
   n.w->value[3] = (edf_real)NAN;
   FINDS(n.w, "w[1,1]|nan|Parameter|after 1 steps");
+}
+
+/* ---- Infinities on purpose */
+
+static edf_real inf(void) { return (edf_real)INFINITY; }
+static edf_real two[] = { 1, 2 }, mask[2];
+
+/* P = softmax(x + M), where M is a mask. */
+static CompNode *masked(Input **x, edf_node **M, int is_parameter) {
+  *x = edf_input_at("hw1.c", 1, "x[b,2]");
+  *M = is_parameter ? edf_parameter_at("hw1.c", 2, "M[2]") : edf_input_at("hw1.c", 2, "M[2]");
+  mask[0] = 0;
+  mask[1] = -inf();
+  if (is_parameter) memcpy((*M)->value, mask, sizeof mask);
+  else edf_feed(*M, mask, 1);
+  edf_feed(*x, two, 1);
+  return edf_name(Softmax(edf_name(Einsum("s[b,i] = x[b,i] + M[i]", *x, *M), "s")), "P");
+}
+
+TEST(a_mask_is_no_mistake) {
+  Input *x;
+  edf_node *M;
+  for (int is_parameter = 0; is_parameter < 2; is_parameter++) {
+    CompNode *P = masked(&x, &M, is_parameter);
+    Parameter *w = edf_parameter("w[2]");
+    w->value[0] = 1;
+    CompNode *loss = edf_name(Einsum("l[b] = P[b,I] w[I]", P, w), "l");
+    Forward();
+    FINDS(NULL, "");
+    Backward(loss);
+    SGD((edf_real)0.1);
+    Forward();
+    FINDS(NULL, "");
+    CHECK(M->value[1] == -inf() && P->value[1] == 0, "the mask");
+    edf_clear();
+  }
+}
+
+TEST(a_mask_does_not_hide_the_culprit) {
+  Input *x;
+  edf_node *M;
+  for (int is_parameter = 0; is_parameter < 2; is_parameter++) {
+    CompNode *P = masked(&x, &M, is_parameter);
+    CompNode *d = Einsum("d[b,i] = x[b,i] - 3 M[0] - u[i]", x, M, edf_parameter("u[2]"));
+    edf.parameters[is_parameter]->value[0] = 3;
+    CompNode *r = edf_name(edf_sqrt_at("hw1.c", 7, d), "r");
+    Sum(Mul(P, r));
+    Forward();
+    FINDS(r, "r[0,0]|nan|first NaN|Sqrt|hw1.c:7|d[0,0] = -2");
+    edf_clear();
+  }
+}
+
+/* The node that makes a NaN of a mask is named, and the mask. */
+TEST(a_nan_of_an_infinity_names_both) {
+  Input *x;
+  edf_node *M;
+  for (int is_parameter = 0; is_parameter < 2; is_parameter++) {
+    CompNode *P = masked(&x, &M, is_parameter);
+    CompNode *z = edf_name(Mul(P, M), "z");
+    Sum(Tanh(z));
+    Forward();
+    FINDS(z, "z[0,1]|nan|\"z\"|infinity is from M[1] = -inf|\"M\" [2]|hw1.c:2");
+    edf_clear();
+  }
+  CompNode *P = masked(&x, &M, 0);               /* a row in which all is masked */
+  mask[0] = -inf();
+  Forward();
+  FINDS(P, "P[0,0]|nan|\"P\"|infinity is from M[0] = -inf|\"M\" [2]|hw1.c:2");
+}
+
+/* If the loss is infinite, the mask is the cause. */
+TEST(an_infinite_loss_names_the_input) {
+  Input *x;
+  edf_node *M;
+  CompNode *P = masked(&x, &M, 0);
+  CompNode *z = Sum(P->in[0]);
+  Forward();
+  FINDS(M, "M[1]|-inf|first infinity|Input|hw1.c:2");
+  edf_clear();
+  masked(&x, &M, 0);
+  z = Einsum("z = s[B,I] w", edf.compnodes[0], edf_parameter("w"));
+  edf.parameters[0]->value[0] = 1;
+  CompNode *last = Tanh(z);
+  Forward();
+  FINDS(NULL, "");
+  Backward(z);                                   /* Now z is the loss. */
+  FINDS(M, "M[1]|-inf|hw1.c:2");
+  Backward(last);
+}
+
+/* Masks of slides have -infinity, too. */
+TEST(masks_of_slides_are_no_mistake) {
+  static const char *const texts[] = {
+    "y[b,t] = max_s x[b,s] | s<=t, t<4", "y[b,t] = min_s x[b,s] | s<=t, t<4",
+    "y[b,t] = argmin_s x[b,s] | s<=t, t<4", "y[b,i] = max_{D<3} x[b,i+D-1] | i<4",
+    "N[t,s] = 1[s<=t] 1[t<=s+1] | t<4, s<4\ny[b,t] = max_s (x[b,s] + ln N[t,s])",
+    "M[t,s] = ln 1[s<=t] | t<4, s<4\na[b,t,s] = softmax_s (x[b,s] + M[t,s])" };
+  static edf_real rows[] = { 1, 2, 3, 4 };
+  for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+    edf_feed(edf_input("x[b,4]"), rows, 1);
+    edf_equations("%s", texts[k]);
+    Forward();
+    FINDS(NULL, "");
+    edf_clear();
+  }
+  edf_feed(edf_input("x[b,4]"), rows, 1);
+  CompNode *a = edf_equations("M[t,s] = ln 1[s<t] | t<4, s<4\n"
+                              "a[b,t,s] = softmax_s (x[b,s] + M[t,s])");
+  Forward();
+  FINDS(a, "a[0,0,0]|nan|infinity is from M[0,0] = -inf");
+}
+
+/* An infinity that a node makes of finite numbers, beside one on purpose. */
+TEST(an_infinity_of_a_node_is_found) {
+  Input *x;
+  edf_node *M;
+  CompNode *P = masked(&x, &M, 0);
+  edf_real large[] = { EDF_REAL_IS_DOUBLE ? 1000 : 100, 2 };
+  CompNode *e = edf_name(edf_exp_at("hw1.c", 5, P->in[0]), "e");
+  CompNode *q = edf_name(edf_pow_at("hw1.c", 6, e, -1), "q");
+  Forward();
+  FINDS(q, "q[0,1]|inf|Pow|hw1.c:6|e[0,1] = 0"); /* 1 / exp(-inf) */
+  edf_feed(x, large, 1);
+  Forward();
+  FINDS(e, "e[0,0]|inf|Exp|hw1.c:5|s[0,0] =");
+}
+
+/* A step makes the infinity of a Parameter. */
+TEST(an_infinity_of_a_step_is_found) {
+  Parameter *p = edf_parameter_at("hw1.c", 1, "p[1]"), *q = edf_parameter("q[1]");
+  q->value[0] = 1;
+  q->update = edf_frozen;
+  CompNode *loss = Einsum("l = p[I] p[I] + q[I] p[I]", p, q);
+  Forward();
+  Backward(loss);
+  SGD(inf());
+  Forward();
+  FINDS(p, "p[0]|-inf|Parameter|hw1.c:1|after 1 steps");
+}
+
+/* The backward of sqrt(0) is infinite, and the mask is not the cause. */
+TEST(a_mask_does_not_hide_a_gradient) {
+  Input *x;
+  edf_node *M;
+  CompNode *P = masked(&x, &M, 0);
+  Parameter *p = edf_parameter("p[2]");
+  CompNode *r = edf_name(Sqrt(edf_name(Square(p), "q")), "r"), *loss = Sum(Mul(P, r));
+  Forward();
+  Backward(loss);
+  FINDS(r, "q.grad[0]|inf|backward of r");
+  edf_clear();
+  P = masked(&x, &M, 0);
+  p = edf_parameter("p[2]");
+  CompNode *u = edf_name(Min(Mul(edf_name(Square(p), "q"), M), edf_parameter("w[2]")), "u");
+  p->value[0] = p->value[1] = 1;                 /* q M = -inf, and its minimum with 0 */
+  loss = Sum(Tanh(u));
+  Forward();
+  Backward(loss);
+  FINDS(u->in[0], "q.grad[1]|nan|infinity is from M[1] = -inf|hw1.c:2");
 }
 
 int main(void) { return harness_main(); }

@@ -26,4 +26,22 @@ TEST(a_forgotten_value_is_nan) {
   CHECK(p->grad[0] == 0, "a gradient that nobody writes is %g", (double)p->grad[0]);
 }
 
+/* A mask is not reported, and a NaN after it is. */
+TEST(a_mask_is_not_reported) {
+  static edf_real numbers[] = { 1, 2 }, mask[] = { 0, -(edf_real)INFINITY };
+  Input *x = edf_input("x[2]"), *M = edf_input("M[2]");
+  Parameter *w = edf_parameter("w[2]");
+  CompNode *r = edf_name(Sqrt(edf_einsum("d[i] = x[i] - w[i]", x, w)), "r");
+  CompNode *loss = Sum(Mul(Softmax(edf_einsum("s[i] = x[i] + M[i]", x, M)), r));
+  edf_feed(x, numbers, 1);
+  edf_feed(M, mask, 1);
+  CAPTURE(Forward(); Backward(loss); Forward());
+  CHECK(!*captured, "%s", captured);
+  w->value[1] = 3;
+  CAPTURE(Forward());
+  WORDS(captured, "r[1]|nan is the first NaN|Sqrt");
+  CAPTURE(Forward());
+  CHECK(!*captured, "again: %s", captured);
+}
+
 int main(void) { return harness_main(); }
