@@ -24,7 +24,8 @@ extern "C" {
      program     softmax twice or missing, exchanged arguments, an index summed alone, two
                  batches, nothing nonlinear, no gradient, a look at the future, unused nodes
      beginning   equal or zero weights, dead or saturated units, a high first loss
-     step        an old or missing gradient, steps uphill, too large or small, NaN, edf.training
+     step        a missing Forward, an old or missing gradient, steps uphill, too large or small,
+                 NaN, edf.training
    Nothing is run again, and the parameters are the same bits as without a doctor. Call it
    again to watch another loss, or one that was built again. Errors: the loss is not computed.
    edf_check looks once, before training. It runs Forward and Backward, prints what is wrong,
@@ -147,6 +148,8 @@ typedef struct {
   int several;                           /* 1 if there are Backwards of other nodes           */
   int unlearnt;                          /* Forwards of new data since the last Backward      */
   int untrained;                         /* Backwards in a row with edf.training = 0          */
+  int has_forward;                       /* 1 if a Forward began since the last Backward      */
+  int repeats;                           /* steps in a row after which no Forward ran         */
   double first;                          /* the first loss                                    */
   double mean[EDF_LAB__STEPS / EDF_LAB__WINDOW];     /* of the losses in each window          */
   double along;                          /* cosine of the step and the gradient               */
@@ -406,10 +409,14 @@ static int edf_lab__is_dead(edf_lab__doctor *d, edf_node *y) {
 static int edf_lab__is_first_loss_high(edf_lab__doctor *d, edf_node *y) {
   d->a = d->first;
   d->b = log((double)d->classes);
-  return d->a >= d->b + 1.5 && y->size >= 16 && d->s.least < d->s.greatest;
+  return d->a >= d->b + 1.5 && d->a < HUGE_VAL && y->size >= 16 && d->s.least < d->s.greatest;
 }
 
 /* ---- Rules about the step */
+static int edf_lab__lacks_forward(edf_lab__doctor *d, edf_node *loss) {
+  d->a = d->repeats;
+  return loss && d->repeats >= 3;
+}
 static int edf_lab__is_stale(edf_lab__doctor *d, edf_node *p) {
   if (!edf.accumulate || !edf_lab__is_look(d) || d->change <= 0 || d->several) return 0;
   d->a = edf_lab__learns(p) ? edf_lab__norm(edf_grad(p), p->size) : 0;
@@ -462,13 +469,33 @@ static int edf_lab__is_one_way(edf_lab__doctor *d, edf_node *y) {
   return d->step == EDF_LAB__STEPS && y->size >= 16 && d->n->one_way >= EDF_LAB__CLOSE &&
          fabs(d->mean[5]) > 1e-4 * fabs(d->mean[0]);
 }
-/* The first node with finite inputs and a value that is not, or an Input. A large step explains
-   such a node, but no such Input. */
-static int edf_lab__is_not_finite(edf_lab__doctor *d, edf_node *c) {
-  d->y = d->part[EDF_LAB__LOSS];
-  if (!edf_lab__stats(d->y).bad || !edf_lab__stats(c).bad) return 0;
-  for (int k = 0; k < c->n_in; k++)
-    if (edf_lab__stats(c->in[k]).bad) d->x = c->in[k];
+static int edf_lab__has_nan(edf_node *x) {
+  const edf_real *v = edf_value(x);
+  size_t i = 0;
+  while (i < x->size && v[i] == v[i]) i++;
+  return i < x->size;
+}
+/* Returns an input of x that has a NaN, or an infinity if `nan` is 0, or NULL. A computed node
+   goes before a mask. */
+static edf_node *edf_lab__bad_input(const edf_node *x, int nan) {
+  edf_node *found = NULL;
+  for (int k = 0; k < x->n_in; k++) {
+    edf_node *from = x->in[k];
+    if (found && from->kind != EDF_COMPNODE) continue;
+    if (nan ? edf_lab__has_nan(from) : edf_lab__stats(from).bad > 0) found = from;
+  }
+  return found;
+}
+/* The first node with a NaN, or the first infinity that has led to it. An infinity in an Input
+   or a Parameter is a cause only if the loss is infinite. A large step explains a node. */
+static int edf_lab__is_not_finite(edf_lab__doctor *d, edf_node *loss) {
+  edf_node *first = loss, *from;
+  d->y = loss;
+  if (!edf_lab__stats(loss).bad) return 0;
+  while ((from = edf_lab__bad_input(first, 1)) != NULL) first = from;
+  d->x = first;
+  while ((from = edf_lab__bad_input(d->x, 0)) != NULL) d->x = from;
+  if (edf_lab__has_nan(loss) && d->x->kind != EDF_COMPNODE) d->x = first;
   d->what = d->x->kind == EDF_INPUT ? "input" : "node";
   d->a = (double)edf_lab__stats(d->x).bad;
   return d->x->kind == EDF_INPUT || !(d->change > 0.1);
@@ -533,6 +560,9 @@ static const struct {
     "biases near 0 (they are subtracted), smaller steps, or LeakyRelu" },
   { EDF_LAB__FIRST, EDF_LAB__LABELS, 1, edf_lab__is_first_loss_high,
     "the first loss is @a; guessing costs @b", "smaller weights at the start" },
+  { EDF_LAB__MOVED, EDF_LAB__LOSS, 0, edf_lab__lacks_forward,
+    "Forward does not run between the steps, @a times in a row: the loss stays the same",
+    "Forward before each Backward" },
   { EDF_LAB__MOVED, EDF_PARAMETER, 0, edf_lab__is_stale,
     "the gradient of @x still holds that of the last step\n  its norm is @a; expected: 0",
     "edf_zero_grad() after each step, or edf.accumulate = 0" },
@@ -546,7 +576,7 @@ static const struct {
     "an optimiser after each Backward, a larger learning rate, a slower schedule, no clip" },
   { EDF_LAB__LEARNT, EDF_COMPNODE, 1, edf_lab__is_one_way,
     "all rows push @x the same way, @a times in a row", "is a term or a sign missing?" },
-  { EDF_LAB__LEARNT, EDF_COMPNODE, 1, edf_lab__is_not_finite,
+  { EDF_LAB__LEARNT, EDF_LAB__LOSS, 1, edf_lab__is_not_finite,
     "@a numbers of the @w @x are NaN or infinite, so @y has become NaN or infinite",
     "how is the data read? a logarithm or a division of 0?" },
   { EDF_LAB__LEARNT, EDF_LAB__LOSS, 1, edf_lab__is_too_large,
@@ -610,6 +640,16 @@ static void edf_lab__look(edf_lab__doctor *d) {
   d->most_slope = fmax(d->slope, d->most_slope);
 }
 
+/* Returns 1 if a Parameter has moved since it was noted. */
+static int edf_lab__has_moved(const edf_lab__doctor *d) {
+  const edf_lab__note *n = d->note + edf.n_inputs;
+  for (int i = 0; i < edf.n_parameters; i++) {
+    size_t bytes = edf.parameters[i]->size * sizeof(edf_real);
+    if (edf_array_bytes(n[i].before) >= bytes &&
+        memcmp(n[i].before, edf_value(edf.parameters[i]), bytes)) return 1;
+  }
+  return 0;
+}
 /* Compares the Parameters with those before the step. */
 static void edf_lab__look_at_moves(edf_lab__doctor *d) {
   edf_lab__note *n = d->note + edf.n_inputs;
@@ -620,10 +660,10 @@ static void edf_lab__look_at_moves(edf_lab__doctor *d) {
     double far = 0;
     if (edf_array_bytes(n->before) < p->size * sizeof *v) continue;  /* a new one             */
     for (size_t k = 0; k < p->size; k++) {
-      double old = (double)n->before[k], dp = (double)v[k] - old;
-      size += edf_lab__learns(p) ? old * old : 0;
+      double old = (double)n->before[k], dp = v[k] == n->before[k] ? 0 : (double)v[k] - old;
+      size += edf_lab__learns(p) && fabs(old) < HUGE_VAL ? old * old : 0;
       far += dp * dp;
-      rise += g ? dp * (double)g[k] : 0;
+      rise += g && dp != 0 ? dp * (double)g[k] : 0;
       left += g ? (double)g[k] * (double)g[k] : 0;
     }
     squares += far;
@@ -639,8 +679,19 @@ static void edf_lab__look_at_moves(edf_lab__doctor *d) {
 }
 static void edf_lab__forward_begins(edf_lab__doctor *d) {
   d->unlearnt += edf.training && edf.feeds != d->feeds;
-  if (d->pending) edf_lab__look_at_moves(d);
+  d->has_forward = 1;
+  if (d->pending && edf_lab__has_moved(d)) edf_lab__look_at_moves(d);
   edf_lab__consult(d, EDF_LAB__FED);
+}
+/* The step before a Backward is looked at here, unless a Forward has run after it. */
+static void edf_lab__backward_begins(edf_lab__doctor *d, edf_node *loss) {
+  int is_look = d->pending;
+  if (d->pending) edf_lab__look_at_moves(d);
+  if (d->has_forward) d->repeats = 0;
+  else d->repeats += is_look && d->change > 0;
+  d->has_forward = 0;
+  edf_lab__find_parts(d, loss);
+  edf_lab__consult(d, EDF_LAB__MOVED);
 }
 static void edf_lab__loss_ended(edf_lab__doctor *d, edf_node *loss) {
   double now = edf_lab__stats(loss).mean;
@@ -660,10 +711,7 @@ static void edf_lab__doctor_told(edf_event event, edf_node *x) {
   if (event == EDF_CLEARED) edf_lab__on_duty = NULL;
   if (d->step == EDF_LAB__STEPS) return;
   if (event == EDF_BEGIN_FORWARD || (edf.eager && begins)) edf_lab__forward_begins(d);
-  if (begins && x == d->part[EDF_LAB__LOSS]) {
-    edf_lab__find_parts(d, x);
-    edf_lab__consult(d, EDF_LAB__MOVED);
-  }
+  if (begins && x == d->part[EDF_LAB__LOSS]) edf_lab__backward_begins(d, x);
   if (!ends) return;
   d->unlearnt = 0;
   d->untrained = edf.training ? 0 : d->untrained + 1;

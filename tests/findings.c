@@ -240,4 +240,97 @@ TEST(rows_push_both_ways) {
   SILENT(of_one_way(1));
 }
 
+/* Forward stands before the loop, and also in it: after the step, or before it. */
+enum { NOT_AGAIN, AFTER_STEP, BEFORE_STEP };
+static void of_loop(int again, double eta) {
+  begin();
+  given(8, "x[b,2]", "y[b]", "W[2]");
+  for (int i = 0; i < 16; i++) xs[i] = edf_normal(0, 1);
+  for (int i = 0; i < 8; i++) ys[i] = xs[2 * i] - xs[2 * i + 1];
+  loss = MSE(Einsum("o[b] = W[I] x[b,I]", p, x), y);
+  edf_doctor(loss);
+  feed();
+  edf_forward();
+  for (int i = 0; i < 60; i++) {
+    edf_backward(loss);
+    if (eta > 0 && again != BEFORE_STEP) edf_sgd((edf_real)eta);
+    if (again) feed();
+    if (again) edf_forward();
+    if (eta > 0 && again == BEFORE_STEP) edf_sgd((edf_real)eta);
+  }
+}
+
+TEST(forward_may_stand_before_the_loop) {
+  SILENT(of_loop(AFTER_STEP, 0.05));
+  SILENT(of_loop(BEFORE_STEP, 0.05));
+  SAYS("step 3: Forward does not run between the steps", of_loop(NOT_AGAIN, 0.001));
+  CHECK(!strstr(captured, "moved"), "%s", captured);
+  SAYS("step 20: no parameter has ever moved", of_loop(NOT_AGAIN, 0));
+  SAYS("step 20: no parameter has ever moved", of_loop(AFTER_STEP, 0));
+}
+
+/* A mask, which may be a Parameter, has an infinity. In step 1 each row makes a NaN of it, or in
+   step 2 a root makes a NaN beside it. */
+static void of_mask(int is_parameter, int empty_row, int root) {
+  begin();
+  given(8, "x[b,3]", NULL, "W[3]");
+  edf_real mask[] = { 0, 0, -(edf_real)INFINITY };
+  Input *M = is_parameter ? edf_parameter("M[3]") : edf_input("M[3]");
+  if (is_parameter) memcpy(M->value, mask, sizeof mask);
+  else edf_feed(M, mask, 1);
+  CompNode *P = edf_name(Softmax(Einsum("s[b,i] = W[i] x[b,i] + M[i]", p, x, M)), "P");
+  Parameter *k = edf_parameter("k[3]");
+  for (int i = 0; i < 3; i++) k->value[i] = 9;
+  CompNode *r = edf_name(Sqrt(Einsum("d[b,i] = x[b,i] + k[i]", x, k)), "r");
+  loss = edf_name(Mean(Square(Mul(P, r))), "loss");
+  for (int i = 0; i < 24; i++) xs[i] = edf_normal(0, 1);
+  edf_init_normal(p, 0, 1);
+  edf_doctor(loss);
+  for (int i = 0; i < 60; i++) {
+    if (i == 0 && empty_row) edf_value(M)[0] = edf_value(M)[1] = mask[2];
+    if (i == 1 && root) xs[4] = -10;
+    step();
+    edf_sgd((edf_real)0.01);
+  }
+}
+
+TEST(a_mask_is_healthy) {
+  for (int is_parameter = 0; is_parameter < 2; is_parameter++) {
+    SILENT(of_mask(is_parameter, 0, 0));
+    SAYS("step 1: 24 numbers of the node P are NaN|loss has become|\"P\"",
+         of_mask(is_parameter, 1, 0));
+    SAYS("step 2: 1 numbers of the node r are NaN|loss has become|\"r\"",
+         of_mask(is_parameter, 0, 1));
+  }
+}
+
+/* The loss is infinite because of an Input, or because of exp. */
+static void of_overflow(double number) {
+  begin();
+  given(2, "x[b,2]", NULL, "W[2]");
+  loss = Sum(Exp(Einsum("s[b,i] = x[b,i] + W[i]", x, p)));
+  edf_doctor(loss);
+  if (number < HUGE_VAL) p->value[1] = (edf_real)number;
+  else xs[1] = (edf_real)number;
+  run(2);
+}
+
+/* A class has probability 0, so the first loss is infinite. */
+static void of_zero(void) {
+  begin();
+  given(16, "x[b,2]", "y[b]", "W[2]");
+  loss = LogLoss(Softmax(Einsum("s[b,i] = x[b,i] + W[i]", x, p)), y);
+  edf_doctor(loss);
+  p->value[0] = 5000;
+  for (int i = 0; i < 32; i++) xs[i] = edf_normal(0, 1);
+  for (int b = 0; b < 16; b++) ys[b] = (edf_real)(b % 2);
+  run(1);
+}
+
+TEST(an_infinite_loss_has_a_cause) {
+  SAYS("step 1: 8 numbers of the node LogLoss2 are NaN", of_zero());
+  SAYS("step 1: 1 numbers of the input x are NaN", of_overflow((double)INFINITY));
+  SAYS("step 1: 2 numbers of the node Exp1 are NaN", of_overflow(2000));
+}
+
 int main(void) { return harness_main(); }
