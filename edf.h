@@ -3666,7 +3666,11 @@ const char *edf_fmt(const char *format, ...) EDF__PRINTF(1, 2);
    Clamp: y = min(max(x, lo), hi) for numbers lo <= hi.    dx += dy [lo <= x <= hi]
    Min, Max: of two nodes, with shapes as Add.    da += dy [a is chosen]    db += dy [b is]
    At kinks: sign(0) = 0, Clamp passes the gradient at lo and hi (both as in PyTorch), and if a
-   and b are equal, a is chosen. A NaN stays NaN. */
+   and b are equal, a is chosen. A NaN stays NaN in Forward. In Backward, a slope of exactly 0
+   stops a NaN or an infinity of y.grad: x.grad gets 0. Examples are x^2, x^3 and |x| at 0, and
+   Clamp outside of lo and hi. Relu, Min and Max stop it at an entry that is not chosen. A
+   product, such as x x in an equation, does not stop it, since 0 times infinity is NaN. Nor do
+   Exp, Tanh, Sigmoid and Gelu. */
 #define edf_sqrt(x)              edf_sqrt_at(EDF__HERE, x)
 #define edf_div(a, b)            edf_div_at(EDF__HERE, a, b)
 #define edf_leaky_relu(x, slope) edf_leaky_relu_at(EDF__HERE, x, slope)
@@ -3792,7 +3796,7 @@ static edf_node *edf__with_numbers(const edf__site *at, const edf_op *is, int n,
 
 /* ---- Functions of one entry   y[i] = f(x[i])     x.grad[i] += y.grad[i] f'(x[i])
    Each is a row of the table, a case of f, a case of f' and a constructor. p and q are numbers.
-   They are computed in double. A slope of 0 stops an infinite y.grad too. ---- */
+   They are computed in double. A slope of exactly 0 stops an infinite or NaN y.grad. ---- */
 enum { EDF__LOG, EDF__SQRT, EDF__SQUARE, EDF__SOFTPLUS, EDF__LEAKY_RELU, EDF__ABS, EDF__SIN,
   EDF__COS, EDF__POW, EDF__CLAMP, EDF__FUNCTIONS };
 

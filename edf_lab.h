@@ -24,8 +24,8 @@ extern "C" {
      program     softmax twice or missing, exchanged arguments, an index summed alone, two
                  batches, nothing nonlinear, no gradient, a look at the future, unused nodes
      beginning   equal or zero weights, dead or saturated units, a high first loss
-     step        a missing Forward, an old or missing gradient, steps uphill, too large or small,
-                 NaN, edf.training
+     step        a missing Forward, an old or missing gradient, steps uphill, too large or
+                 small, NaN, edf.training
    Nothing is run again, and the parameters are the same bits as without a doctor. Call it
    again to watch another loss, or one that was built again. Errors: the loss is not computed.
    edf_check looks once, before training. It runs Forward and Backward, prints what is wrong,

@@ -68,8 +68,10 @@ extern "C" {
 
    functions  sigmoid (or sig) tanh relu gelu softplus exp ln log sqrt abs sin cos, min(x,y),
               max(x,y), dropout(x,rate). Functions without a gradient: sign floor stop.
-              Reductions over indices: sum mean max min variance argmax argmin.
-              softmax, logsoftmax and normalize(x,eps) keep their indices.
+              Reductions over indices: sum mean max min variance argmax argmin. The
+              variance of n entries is the mean of (x - mean)^2, so its divisor is n.
+              softmax, logsoftmax and normalize(x,eps) keep their indices. normalize is
+              (x - mean) / sqrt(variance + eps). eps is 1e-5 if it is not given.
    tests      1[x > y] is 1 or 0. The other comparisons are < <= = != >=.
    sums       A summed index is a capital, such as I, that is not on the left. The outermost
               product sums I if one of its tensors has I. In a bracket or a function, a product
@@ -138,7 +140,8 @@ edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k);
    BatchNorm: the same, normalised over every index but the last (Ioffe and Szegedy 2015). In
    training it uses the mean and the variance (divisor n) of the batch, otherwise running
    values. These are Parameters, so edf_save saves them, but no optimiser moves them. In
-   training each Forward moves them a tenth of the way to the values of the batch.
+   training each Forward moves them a tenth of the way to the values of the batch. There the
+   divisor of the variance is n-1: n rows show a little less than the variance of all data.
    Errors: the parameters and the last index have different sizes; training on 1 row. */
 typedef struct { edf_node *gain, *bias; } edf_layer_norm_package;
 typedef struct { edf_node *gain, *bias, *mean, *variance; } edf_batch_norm_package;

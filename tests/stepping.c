@@ -329,4 +329,40 @@ TEST(a_mask_does_not_hide_a_gradient) {
   FINDS(u->in[0], "q.grad[1]|nan|infinity is from M[1] = -inf|hw1.c:2");
 }
 
+/* x.grad of a function at x, if y.grad is NaN or infinite. */
+static double passed_on(edf_node *(*f)(edf_node *), double at, edf_real up) {
+  static edf_real number[1], grad[1];
+  Input *x = edf_want_grad(edf_input("x[1]")), *g = edf_input("g[1]");
+  number[0] = (edf_real)at;
+  grad[0] = up;
+  edf_feed(x, number, 1);
+  edf_feed(g, grad, 1);
+  CompNode *loss = Mul(f(x), g);
+  Forward();
+  Backward(loss);
+  double found = (double)x->grad[0];
+  edf_clear();
+  return found;
+}
+
+static edf_node *square(edf_node *x) { return Square(x); }
+static edf_node *cube(edf_node *x) { return Pow(x, 3); }
+static edf_node *size(edf_node *x) { return Abs(x); }
+static edf_node *clamp(edf_node *x) { return Clamp(x, -1, 1); }
+static edf_node *relu(edf_node *x) { return Relu(x); }
+static edf_node *larger(edf_node *x) { return Max(x, edf_parameter("p[1]")); }
+static edf_node *product(edf_node *x) { return Mul(x, x); }
+
+TEST(a_slope_of_0_stops_a_nan) {
+  static const struct { edf_node *(*f)(edf_node *); double at; } stops[] = {
+    { square, 0 }, { cube, 0 }, { size, 0 }, { clamp, 2 }, { relu, -1 }, { relu, 0 },
+    { larger, -1 } };
+  for (size_t k = 0; k < sizeof stops / sizeof *stops; k++) {
+    CLOSE(passed_on(stops[k].f, stops[k].at, inf()), 0, 0, 0);
+    CLOSE(passed_on(stops[k].f, stops[k].at, (edf_real)NAN), 0, 0, 0);
+  }
+  double found = passed_on(product, 0, inf());
+  CHECK(found != found, "a product passes on %g", found);
+}
+
 int main(void) { return harness_main(); }
