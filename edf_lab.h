@@ -24,8 +24,8 @@ extern "C" {
      program     softmax twice or missing, exchanged arguments, an index summed alone, two
                  batches, nothing nonlinear, no gradient, a look at the future, unused nodes
      beginning   equal or zero weights, dead or saturated units, a high first loss
-     step        a missing Forward, an old or missing gradient, steps uphill, too large or
-                 small, NaN, edf.training
+     step        an old or missing gradient, steps uphill, too large or small, NaN,
+                 edf.training
    Nothing is run again, and the parameters are the same bits as without a doctor. Call it
    again to watch another loss, or one that was built again. Errors: the loss is not computed.
    edf_check looks once, before training. It runs Forward and Backward, prints what is wrong,
@@ -148,8 +148,6 @@ typedef struct {
   int several;                           /* 1 if there are Backwards of other nodes           */
   int unlearnt;                          /* Forwards of new data since the last Backward      */
   int untrained;                         /* Backwards in a row with edf.training = 0          */
-  int has_forward;                       /* 1 if a Forward began since the last Backward      */
-  int repeats;                           /* steps in a row after which no Forward ran         */
   double first;                          /* the first loss                                    */
   double mean[EDF_LAB__STEPS / EDF_LAB__WINDOW];     /* of the losses in each window          */
   double along;                          /* cosine of the step and the gradient               */
@@ -413,10 +411,6 @@ static int edf_lab__is_first_loss_high(edf_lab__doctor *d, edf_node *y) {
 }
 
 /* ---- Rules about the step */
-static int edf_lab__lacks_forward(edf_lab__doctor *d, edf_node *loss) {
-  d->a = d->repeats;
-  return loss && d->repeats >= 3;
-}
 static int edf_lab__is_stale(edf_lab__doctor *d, edf_node *p) {
   if (!edf.accumulate || !edf_lab__is_look(d) || d->change <= 0 || d->several) return 0;
   d->a = edf_lab__learns(p) ? edf_lab__norm(edf_grad(p), p->size) : 0;
@@ -560,9 +554,6 @@ static const struct {
     "biases near 0 (they are subtracted), smaller steps, or LeakyRelu" },
   { EDF_LAB__FIRST, EDF_LAB__LABELS, 1, edf_lab__is_first_loss_high,
     "the first loss is @a; guessing costs @b", "smaller weights at the start" },
-  { EDF_LAB__MOVED, EDF_LAB__LOSS, 0, edf_lab__lacks_forward,
-    "Forward does not run between the steps, @a times in a row: the loss stays the same",
-    "Forward before each Backward" },
   { EDF_LAB__MOVED, EDF_PARAMETER, 0, edf_lab__is_stale,
     "the gradient of @x still holds that of the last step\n  its norm is @a; expected: 0",
     "edf_zero_grad() after each step, or edf.accumulate = 0" },
@@ -679,17 +670,12 @@ static void edf_lab__look_at_moves(edf_lab__doctor *d) {
 }
 static void edf_lab__forward_begins(edf_lab__doctor *d) {
   d->unlearnt += edf.training && edf.feeds != d->feeds;
-  d->has_forward = 1;
   if (d->pending && edf_lab__has_moved(d)) edf_lab__look_at_moves(d);
   edf_lab__consult(d, EDF_LAB__FED);
 }
 /* The step before a Backward is looked at here, unless a Forward has run after it. */
 static void edf_lab__backward_begins(edf_lab__doctor *d, edf_node *loss) {
-  int is_look = d->pending;
   if (d->pending) edf_lab__look_at_moves(d);
-  if (d->has_forward) d->repeats = 0;
-  else d->repeats += is_look && d->change > 0;
-  d->has_forward = 0;
   edf_lab__find_parts(d, loss);
   edf_lab__consult(d, EDF_LAB__MOVED);
 }
