@@ -4376,9 +4376,9 @@ edf_node *edf_expect_mismatch(edf_node *node);
    edf_find_nan prints and returns the node that made the first NaN or infinity, or NULL. An
    infinity that the program fed, such as -infinity in a mask, is no mistake by itself. It is
    reported if the loss is infinite because of it. If a node makes a NaN of it, that node is
-   reported, and where the infinity is from. If Forward is right, Backward runs again, unless a
-   Parameter has moved since Forward: call it before the step. With EDF_DEBUG each pass ends with
-   this search. */
+   reported, and where the infinity is from. If Forward is right, Backward runs again. It cannot
+   if a Parameter has moved since Forward: call edf_find_nan before the step. With EDF_DEBUG
+   each pass ends with this search. */
 edf_node *edf_step_forward(void);
 edf_node *edf_step_backward(void);
 void edf_where(void);

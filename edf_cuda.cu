@@ -868,25 +868,28 @@ __global__ void row_kernel(real *y, real *keep, const real *x, real p, unsigned 
     u = F::MAX ? warp_max(u) : warp_sum(u);
     for (EACH_LANE(k, end)) v += F::v(row[k], u, n);
     v = warp_sum(v);
-    for (EACH_LANE(k, K)) y[b * K + k] = k < end ? F::y(row[k], u, v, p) : 0;
+    for (EACH_LANE(k, K))                /* exp(-inf) is 0                                    */
+      y[b * K + k] = k < end ? F::y(row[k], u, v, p) : F::y(-(real)HUGE_VAL, 0, 1, p);
     if (threadIdx.x % WARP == 0) keep[b] = v;
   }
 }
 
 template <class F>
 __global__ void row_back_kernel(real *dx, const real *y, const real *dy, const real *keep,
-                                real p, int assign, size_t rows, unsigned K) {
+                                real p, unsigned period, int assign, size_t rows,
+                                unsigned K) {
   for (EACH_ROW(b, rows)) {
+    unsigned end = period && b % period < K ? (unsigned)(b % period) + 1 : K;
     const real *y_row = y + b * K, *dy_row = dy + b * K;
     real n = (real)K, u = 0, v = 0;
-    for (EACH_LANE(k, K)) {
+    for (EACH_LANE(k, end)) {
       u += F::du(y_row[k], dy_row[k], n);
       v += F::dv(y_row[k], dy_row[k], n);
     }
     u = warp_sum(u);
     v = warp_sum(v);
     for (EACH_LANE(k, K))
-      put(&dx[b * K + k], F::dx(y_row[k], dy_row[k], u, v, keep[b], p), assign);
+      put(&dx[b * K + k], k < end ? F::dx(y_row[k], dy_row[k], u, v, keep[b], p) : 0, assign);
   }
 }
 
@@ -900,7 +903,7 @@ template <class F> static void map_rows(edf_node *y, int backward) {
   if (!backward || !x->grad) return;
   const real *v = value_of(y), *dy = dy_of(y);
   real *dx = grad_of(x, &assign);
-  RUN_ROWS(row_back_kernel<F>, rows, dx, v, dy, keep, p, assign);
+  RUN_ROWS(row_back_kernel<F>, rows, dx, v, dy, keep, p, period, assign);
 }
 
 /* A line of the table has the name, how many numbers of its own the node has (p), 1 if u is the

@@ -499,8 +499,12 @@ static const edf_op edf_slide__index_op = { "Index", edf_slide__count_shape,
 /* ---- ArgMax   y[b] = position of the first greatest # x in row b. The state # is +-1. ---- */
 static void edf_slide__argmax_shape(edf_node *y) {
   const edf_node *x = y->in[0];
+  size_t n = 1;
   y->rank = x->rank - edf_slide__row_dims(y);
   memcpy(y->dim, x->dim, sizeof y->dim);
+  for (int d = y->rank; d < x->rank; d++) n *= (size_t)x->dim[d];
+  if (!EDF_REAL_IS_DOUBLE && n > 16777216 && !strcmp(y->op, "ArgMax"))
+    edf_slide__operands_error(y, "a float has positions up to 16777216: cc -DEDF_REAL=double");
 }
 static void edf_slide__argmax_forward(edf_node *y) {
   const edf_real *x = y->in[0]->value, order = *(const edf_real *)y->state;
@@ -696,10 +700,12 @@ static const edf_op edf_slide__masked_log_softmax_op = { "MaskedLogSoftmax", NUL
 /* ---- LogSumExp   y[b] = ln sum_k w[b,k] exp(x[b,k]); without w it counts as 1
         x.grad[b,k] += y.grad[b] w[b,k] exp(x[b,k] - y[b])
         w.grad[b,k] += y.grad[b] exp(x[b,k] - y[b])
-   The greatest x of the row is subtracted first, which changes only the rounding. ---- */
+   The greatest x of the row, m, is subtracted first, which changes only the rounding. The state
+   is m and the sum of w exp(x - m), for each row. ---- */
 static void edf_slide__log_sum_forward(edf_node *y) {
   const edf_real *x = y->in[0]->value, *w = y->n_in > 1 ? y->in[1]->value : NULL;
   size_t K = y->in[0]->size / y->size;
+  edf_real *state = (edf_real *)edf_state(y, 2 * y->size * sizeof *state);
   for (size_t b = 0; b < y->size; b++) {
     edf_real most = -(edf_real)HUGE_VAL;
     double sum = 0;
@@ -709,14 +715,17 @@ static void edf_slide__log_sum_forward(edf_node *y) {
     for (size_t k = b * K; k < b * K + K; k++)
       if (!w || w[k] != 0) sum += (w ? (double)w[k] : 1) * exp((double)(x[k] - most));
     y->value[b] = (edf_real)log(sum) + most;
+    state[2 * b] = most;
+    state[2 * b + 1] = (edf_real)sum;
   }
 }
 static void edf_slide__log_sum_backward(edf_node *y) {
   edf_node *x = y->in[0], *w = y->n_in > 1 ? y->in[1] : NULL;
   size_t K = x->size / y->size;
   for (size_t i = 0; i < x->size; i++) {
+    const edf_real *state = (const edf_real *)y->state + i / K * 2;
     double dy = (double)y->grad[i / K], of = (double)x->value[i];
-    double e = of > -HUGE_VAL || of != of ? exp(of - (double)y->value[i / K]) : 0;
+    double e = of == -HUGE_VAL ? 0 : exp(of - (double)state[0]) / (double)state[1];
     edf_addgrad(x, i, !w ? (edf_real)(dy * e) : w->value[i] == 0 ? 0
                       : (edf_real)(dy * (double)w->value[i] * e));
     if (w) edf_addgrad(w, i, (edf_real)(dy * e));
@@ -2945,7 +2954,8 @@ static edf_slide__value edf_slide__row_node(edf_slide__statement *l, const edf_o
   edf_op about = *is;                    /* a copy of the op, under another name              */
   y.at.name = l->m.e.ref->name;
   edf_node *in[2] = { from.node, NULL };
-  if (w) in[1] = edf_slide__terms(l, EDF_SLIDE__SUM, &y.at, w, NULL);
+  if (w && edf_slide__is_plain(l, w) && edf_slide__same_places(&w->at, &y.at)) in[1] = w->node;
+  else if (w) in[1] = edf_slide__terms(l, EDF_SLIDE__SUM, &y.at, w, NULL);
   about.name = name;
   y.node = edf__computed(&about, at->file, at->line, w ? 2 : 1, in);
   y.node->about = is;
@@ -3581,7 +3591,8 @@ static void edf_slide__check_group_sizes(const edf_slide__statement *l, const ed
                   name, bound, r->name, (long)here);
     edf__syntax(s, r->place[d].at, "index %s has two different sizes\n  %s is %s in %s\n  %s "
                 "is %s in %s%s%s", name, name, here ? edf_fmt("%ld", (long)here) : batch,
-                r->name, name, n ? edf_fmt("%ld", (long)n) : batch, from ? from->name : "this line",
+                r->name, name, n ? edf_fmt("%ld", (long)n) : batch,
+                from ? from->name : "this line",
                 x ? " = " : "", x ? edf__show(x) : "");
   }
 }

@@ -12,15 +12,15 @@ JOB := @sh tests/job.sh
 # ---- The programs and the scripts
 
 numbers := nodes layers optim graph kernels course_lines puzzles
-words   := silent wrong gradcheck printed memory answers lab stepping device findings
-check   := $(patsubst %,double/%,$(numbers) $(words) sequences files)
+words   := wrong gradcheck printed memory answers lab stepping device findings
+check   := $(patsubst %,double/%,$(numbers) $(words) silent sequences files)
 test    := compile random examples readme cuda python playground omp/kernels blas/kernels \
            $(patsubst %,asan/%,sequences $(numbers) $(words) files) $(check) \
            $(patsubst %,float/%,$(numbers) files doctor) \
            own/stepping_debug
 rest    := gpu fuzz learn grade handout platform-windows platform-arm64 platform-bits32 \
            platform-tcc mpi browser playground-page oracle onnx \
-           $(patsubst %,o3/%,nodes layers kernels optim) blas/layers blas/graph
+           float/silent asan/silent $(patsubst %,o3/%,nodes layers kernels optim) blas/layers blas/graph
 
 # ---- The variants: flags of the implementation; flags of the test programs
 
