@@ -452,6 +452,10 @@ typedef struct {
 void edf_contract_reference(const edf_nest *nest, edf_real *out, const edf_real *a,
                             const edf_real *b);           /* the definition, in >>contraction */
 
+/* A mask keeps the steps of a nest with i[low] - i[high] + constant <= 0, as s - t <= 0. low and
+   high are numbers of loops. A number of -1 counts as 0. */
+typedef struct { int low, high, constant; } edf_mask;
+
 /* ---- A device, such as a GPU, computes in place of the loops here. A linked edf_cuda.o sets
    edf_open_device, which the first node calls. Then edf_device is its table, or NULL. */
 typedef enum { EDF_VALUE, EDF_GRAD, EDF_M, EDF_S } edf_which;      /* an array of a node      */
@@ -472,6 +476,10 @@ typedef struct edf_device_table {
   void   (*pull)(edf_node *x, edf_which array);    /* makes the host's copy current           */
   void   (*push)(edf_node *x, edf_which array);    /* the host has written; x NULL: all nodes */
   void   (*clear)(int all);              /* before CompNodes are freed, or all nodes          */
+  /* out += alpha a b for the steps that all masks keep. Returns 0 if it has no kernel for the
+     nest. It may be NULL. */
+  int    (*kept)(const edf_nest *t, const edf_mask *mask, int n_mask, edf_node *const of[3],
+                 unsigned grads);
 } edf_device_table;
 size_t edf_array_bytes(const void *x);   /* Returns the size of a block of the graph, or 0.   */
 extern edf_device_table *edf_device;
@@ -1899,9 +1907,6 @@ typedef struct {                         /* a number times n tensors, the first 
   const char *at;
   unsigned masks;                        /* Bit m is 1 if mask[m] holds for this term.        */
 } edf__term;
-typedef struct {                         /* keeps the index values with i[low] - i[high] +    */
-  int low, high, constant;               /* constant <= 0; an index -1 counts as 0            */
-} edf__mask;
 
 typedef struct edf__equation edf__equation;
 struct edf__equation {
@@ -1911,7 +1916,7 @@ struct edf__equation {
   edf__term term[EDF__MAX_REF];
   edf__ref *ref;                         /* ref[0] is the left-hand side                      */
   int n_mask;                            /* Only edf_slide.h makes masks.                     */
-  edf__mask mask[EDF__MAX_MASK];
+  edf_mask mask[EDF__MAX_MASK];          /* low and high are numbers of indices.              */
   void *line;                            /* edf_slide.h: the line that is being read, or NULL */
   int (*read_position)(edf__equation *e, int f);   /* edf_slide.h: reads a lookup or a group  */
 };
@@ -2036,9 +2041,6 @@ static unsigned edf__term_has(const edf__equation *e, const edf__term *t) {
   unsigned has = 0;
   for (int f = t->first; f < t->first + t->n; f++) has |= edf__ref_has(&e->ref[f]);
   return has;
-}
-static unsigned edf__mask_has(const edf__mask *m) {
-  return (m->low < 0 ? 0 : 1u << m->low) | (m->high < 0 ? 0 : 1u << m->high);
 }
 /* Returns the index that is alone in its position, or -1. */
 static int edf__alone(const edf__equation *e, const edf__place *p) {
@@ -2391,39 +2393,41 @@ static void edf__contract(edf__contraction *c, int assign, edf_node *const of[3]
 
 /* ---- Masks. A pair that a mask excludes has no influence, also if it is NaN or infinite. If
    all numbers are finite, another factor is 0 for these pairs, and the fast loops run. If not,
-   edf__contract_kept leaves the pairs out. */
+   and on a device, a slower loop leaves the pairs out. */
 
-/* Returns 1 if index values i satisfy the masks of term t. An index that the loops do not have
-   takes the value that excludes least. */
-static int edf__is_kept(const edf__einsum *m, const edf__term *t, unsigned has,
-                        const ptrdiff_t *i) {
-  for (int k = 0; k < m->e.n_mask; k++) {
-    const edf__mask *mask = &m->e.mask[k];
-    int low = mask->low, high = mask->high, knows_high = high < 0 || has >> high & 1;
-    unsigned both = edf__mask_has(mask);
-    if (!(t->masks >> k & 1) || (both && !(both & has))) continue;
-    ptrdiff_t least = low < 0 || !(has >> low & 1) ? 0 : i[low];
-    ptrdiff_t most = high < 0 ? 0 : knows_high ? i[high] : m->extent[high] - 1;
-    if (least - most + mask->constant > 0) return 0;
-  }
-  return 1;
-}
-/* Adds alpha a b to out, as edf_contract_reference, for the index values that are kept. */
-static void edf__contract_kept(const edf__einsum *m, const edf__term *t, const edf_nest *nest,
-                               edf_real *out, const edf_real *a, const edf_real *b) {
-  static const edf_loop once = { 1, { 0, 0, 0 }, NULL };
+/* Finds the masks of a term for the loops of its nest. An index that the nest does not have takes
+   the value that excludes least. Returns how many masks there are. */
+static int edf__find_masks(const edf__einsum *m, const edf__term *t, edf_mask *to) {
   unsigned has = edf__ref_has(m->e.ref) | edf__term_has(&m->e, t);
-  edf_nest all = *nest;                  /* Its loop k is index k of the equation.            */
+  int loop[EDF_MAX_INDEX], n_loop = 0, n = 0;
+  for (int i = 0; i < EDF_MAX_INDEX; i++) loop[i] = has >> i & 1 ? n_loop++ : -1;
+  for (int k = 0; k < m->e.n_mask; k++) {
+    edf_mask mask = m->e.mask[k];
+    if (!(t->masks >> k & 1)) continue;
+    if (mask.high >= 0 && loop[mask.high] < 0)
+      mask.constant -= (int)m->extent[mask.high] - 1;
+    if (mask.low >= 0) mask.low = loop[mask.low];
+    if (mask.high >= 0) mask.high = loop[mask.high];
+    to[n++] = mask;
+  }
+  return n;
+}
+/* Adds alpha a b to out, as edf_contract_reference, for the steps that all masks keep. */
+static void edf__contract_kept(const edf_nest *nest, const edf_mask *mask, int n_mask,
+                               edf_real *out, const edf_real *a, const edf_real *b) {
   ptrdiff_t i[EDF_MAX_INDEX] = { 0 };
-  int k, n = 0;
-  all.n = m->e.n_index;
-  for (k = 0; k < all.n; k++) all.loop[k] = has >> k & 1 ? nest->loop[n++] : once;
-  for (k = 0; k < all.n; k++) if (all.loop[k].n <= 0) return;
+  int k;
+  for (k = 0; k < nest->n; k++) if (nest->loop[k].n <= 0) return;
   do {
-    if (edf__is_kept(m, t, has, i))
-      out[edf__entry(&all, EDF_OUT, i)] += all.alpha * a[edf__entry(&all, EDF_A, i)] *
-                                           b[edf__entry(&all, EDF_B, i)];
-    for (k = all.n - 1; k >= 0 && ++i[k] == all.loop[k].n; k--) i[k] = 0;
+    int keep = 1;
+    for (k = 0; k < n_mask; k++) {
+      ptrdiff_t low = mask[k].low < 0 ? 0 : i[mask[k].low];
+      keep &= low - (mask[k].high < 0 ? 0 : i[mask[k].high]) + mask[k].constant <= 0;
+    }
+    if (keep)
+      out[edf__entry(nest, EDF_OUT, i)] += nest->alpha * a[edf__entry(nest, EDF_A, i)] *
+                                           b[edf__entry(nest, EDF_B, i)];
+    for (k = nest->n - 1; k >= 0 && ++i[k] == nest->loop[k].n; k--) i[k] = 0;
   } while (k >= 0);
 }
 
@@ -2432,19 +2436,29 @@ static int edf__is_finite(const edf_real *v, size_t n) {
   for (size_t i = 0; i < n; i++) bad |= !(v[i] - v[i] == 0);
   return !bad;
 }
+/* Runs a term with masks, on a device if it has a kernel. */
+static void edf__run_kept(const edf_nest *nest, const edf_mask *mask, int n_mask,
+                          edf_node *const of[3], unsigned grads) {
+  edf_device_table *device = edf_device;
+  if (device && device->kept && device->kept(nest, mask, n_mask, of, grads)) return;
+  for (int k = 0; device && k < 3; k++)
+    if (of[k]) device->pull(of[k], grads >> k & 1 ? EDF_GRAD : EDF_VALUE);
+  edf__contract_kept(nest, mask, n_mask, edf__array_of(of, grads, EDF_OUT),
+                     edf__array_of(of, grads, EDF_A), edf__array_of(of, grads, EDF_B));
+  if (device) device->push(of[EDF_OUT], grads & 1 ? EDF_GRAD : EDF_VALUE);
+}
 /* Runs term number `t` of y, or for x = 1 or 2 the gradient of its factor x - 1. */
 static void edf__run_term(const edf_node *y, int t, int x, int assign, edf_node *const of[3],
                           unsigned grads) {
   edf__einsum *m = edf__einsum_of(y);
   edf__contraction *c = &m->run[3 * t + x];
-  edf_real *v[3];
-  int finite = 1;
-  for (int k = 0; k < 3; k++) v[k] = edf__array_of(of, grads, k);
-  for (int k = EDF_A; m->e.term[t].masks && k <= EDF_B; k++)
-    finite &= edf__is_finite(v[k], of[k] ? of[k]->size : 1);
+  edf_mask mask[EDF__MAX_MASK];
+  int finite = !m->e.term[t].masks || !edf_device;
+  for (int k = EDF_A; m->e.term[t].masks && finite && k <= EDF_B; k++)
+    finite = edf__is_finite(edf__array_of(of, grads, k), of[k] ? of[k]->size : 1);
   if (finite) { edf__contract(c, assign, of, grads); return; }
   if (assign) edf__fill(of[EDF_OUT], grads & 1 ? EDF_GRAD : EDF_VALUE, 0);
-  edf__contract_kept(m, &m->e.term[t], &c->nest, v[EDF_OUT], v[EDF_A], v[EDF_B]);
+  edf__run_kept(&c->nest, mask, edf__find_masks(m, &m->e.term[t], mask), of, grads);
 }
 
 /* Returns factor f of a term, or NULL for the number 1. */
@@ -2934,11 +2948,10 @@ static void edf__check_labels(const edf_node *loss) {
   for (size_t b = 0; y->kind == EDF_INPUT && b < y->size; b++) edf__class_in(loss, y, b, K);
 }
 
-/* Returns 1 if node y has run. The contractions of an equation ask the device themselves. An
-   equation with masks runs here, since no device leaves pairs out. A gradient that the device
-   has not written is filled with zeros. */
+/* Returns 1 if node y has run. The contractions of an equation ask the device themselves. A
+   gradient that the device has not written is filled with zeros. */
 static int edf__run_node(edf_node *y, int backward) {
-  if (edf__is_equation(y) && !edf__einsum_of(y)->e.n_mask) return 0;
+  if (edf__is_equation(y)) return 0;
   if (!backward) edf__check_labels(y);
   int there = edf_device->node(y, backward);
   for (int k = 0; backward && k < y->n_in; k++) edf__write_zeros(y->in[k]);

@@ -435,6 +435,44 @@ static void sums(edf_nest t, int assign, real *o, const real *a, const real *b,
   GRID(sum_kernel, blocks, threads, o, a, b, winner, k);
 }
 
+/* ---- Terms with masks: one thread an entry. The loops keep their order and direction, since
+   masks compare their numbers. */
+struct masks { int n; edf_mask of[16]; };
+__global__ static void kept_kernel(real *out, const real *a, const real *b, edf_nest t,
+                                   masks m, size_t terms, size_t outs) {
+  for (EACH(o, outs)) {
+    ptrdiff_t base[3] = { t.start[EDF_OUT], t.start[EDF_A], t.start[EDF_B] };
+    unsigned number[MOST_LOOPS];
+    real sum = 0;
+    walk(t, 1, o, base, number);
+    for (size_t i = 0; i < terms; i++) {
+      ptrdiff_t at[3] = { base[0], base[1], base[2] };
+      int keep = 1;
+      walk(t, 0, i, at, number);
+      for (int k = 0; k < m.n; k++) {
+        int low = m.of[k].low, high = m.of[k].high;
+        int from = low < 0 ? 0 : (int)number[low], to = high < 0 ? 0 : (int)number[high];
+        keep &= from - to + m.of[k].constant <= 0;
+      }
+      if (keep) sum += (a ? a[at[EDF_A]] : 1) * (b ? b[at[EDF_B]] : 1);
+    }
+    out[base[EDF_OUT]] += t.alpha * sum;
+  }
+}
+
+/* Returns 1 if no two steps of the outer loops write the same entry. */
+static int writes_apart(const edf_nest &t) {
+  for (int i = 0; i < t.n; i++) {
+    ptrdiff_t s = std::abs(t.loop[i].s[EDF_OUT]), reach = 0;
+    for (int k = 0; k < t.n; k++) {
+      ptrdiff_t other = std::abs(t.loop[k].s[EDF_OUT]);
+      if (k != i && other <= s) reach += (t.loop[k].n - 1) * other;
+    }
+    if (s && s <= reach) return 0;
+  }
+  return 1;
+}
+
 /* Returns a nest of two loops, of n and m steps, with their strides in out and in a. */
 static edf_nest two_loops(ptrdiff_t n, ptrdiff_t out, ptrdiff_t a, ptrdiff_t m,
                           ptrdiff_t out_of_m, ptrdiff_t a_of_m) {
@@ -568,6 +606,23 @@ static void contract(const edf_route *r, int assign, edf_node *const of[3], unsi
   real *o = to_write(of[EDF_OUT], grads & 1, whole);
   if (b && is_product(r)) product(r, assign, o, a, b);
   else sums(r->nest, assign, o, a, b, NULL);
+}
+
+static int kept(const edf_nest *t, const edf_mask *mask, int n_mask, edf_node *const of[3],
+                unsigned grads) {
+  size_t outs = 1, terms = 1;
+  masks m;
+  for (const edf_loop *l = t->loop; l < t->loop + t->n; l++)
+    *(l->s[EDF_OUT] ? &outs : &terms) *= (size_t)l->n;
+  if (!writes_apart(*t) || (double)outs > UINT_MAX || (double)terms > UINT_MAX) return 0;
+  memset(&m, 0, sizeof m);
+  m.n = n_mask;
+  memcpy(m.of, mask, (size_t)n_mask * sizeof *mask);
+  real *a = of[EDF_A] ? to_read(of[EDF_A], grads >> EDF_A & 1) : NULL;
+  real *b = of[EDF_B] ? to_read(of[EDF_B], grads >> EDF_B & 1) : NULL;
+  real *o = to_write(of[EDF_OUT], grads & 1, 0);
+  RUN(kept_kernel, outs, o, a, b, *t, m, terms, outs);
+  return 1;
 }
 
 /* ==== >>maxima  The greatest entry of a window, and its gradient ===========================*/
@@ -929,6 +984,101 @@ ROW(LogSoftmax,    0, 1, x, exp(x - u),                x - u - log(v),
                          dy, 0,                        dy - exp(y) * u)
 ROW(NormalizeOver, 1, 0, x / n, (x - u) * (x - u) / n, (x - u) / sqrt(v + p),
                          dy / n, y * dy / n,           (dy - u - y * v) / sqrt(was + p))
+
+/* ---- MaskedSoftmax and its logarithm. Entries with m = 0 are left out. */
+__global__ static void masked_softmax_kernel(real *y, const real *s, const real *m, int log_of,
+                                             size_t rows, unsigned K) {
+  for (EACH_ROW(b, rows)) {
+    size_t at = b * K;
+    real most = -(real)HUGE_VAL, Z = 0;
+    for (EACH_LANE(k, K)) if (m[at + k] != 0) most = greater(most, s[at + k]);
+    most = warp_max(most);
+    for (EACH_LANE(k, K)) Z += m[at + k] != 0 ? exp(s[at + k] - most) : 0;
+    Z = warp_sum(Z);
+    for (EACH_LANE(k, K)) {
+      real of = s[at + k] - most, out = log_of ? -(real)HUGE_VAL : 0;
+      y[at + k] = m[at + k] == 0 ? out : log_of ? of - log(Z) : exp(of) / Z;
+    }
+  }
+}
+__global__ static void masked_softmax_back_kernel(real *ds, const real *y, const real *m,
+                                                  const real *dy, int log_of, int assign,
+                                                  size_t rows, unsigned K) {
+  for (EACH_ROW(b, rows)) {
+    size_t at = b * K;
+    real sum = 0;
+    for (EACH_LANE(k, K))
+      sum += m[at + k] == 0 ? 0 : log_of ? dy[at + k] : y[at + k] * dy[at + k];
+    sum = warp_sum(sum);
+    for (EACH_LANE(k, K)) {
+      real d = log_of ? dy[at + k] - exp(y[at + k]) * sum : y[at + k] * (dy[at + k] - sum);
+      put(&ds[at + k], m[at + k] != 0 ? d : 0, assign);
+    }
+  }
+}
+static void masked_softmax(edf_node *y, int backward) {
+  edf_node *s = y->in[0];
+  size_t K = columns_of(y), rows = y->size / K;
+  int log_of = number_of(y, 0, 1) != 0, assign;
+  const real *m = value_of(y->in[1]);
+  if (!backward) {
+    const real *x = value_of(s);
+    RUN_ROWS(masked_softmax_kernel, rows, result_of(y), x, m, log_of);
+  } else if (s->grad) {
+    const real *P = value_of(y), *dP = dy_of(y);
+    real *ds = grad_of(s, &assign);
+    RUN_ROWS(masked_softmax_back_kernel, rows, ds, P, m, dP, log_of, assign);
+  }
+}
+static const kernel masked_softmax_here("MaskedSoftmax", masked_softmax);
+static const kernel masked_log_softmax_here("MaskedLogSoftmax", masked_softmax);
+
+/* ---- LogSumExp: y = ln sum w exp(x). `keep` has the maximum and the sum of each row. The
+   kernel of backward computes x.grad, or w.grad. */
+__global__ static void log_sum_kernel(real *y, real *keep, const real *x, const real *w,
+                                      size_t rows, unsigned K) {
+  for (EACH_ROW(b, rows)) {
+    size_t at = b * K;
+    real most = -(real)HUGE_VAL, sum = 0;
+    for (EACH_LANE(k, K)) if (!w || w[at + k] != 0) most = greater(most, x[at + k]);
+    most = warp_max(most);
+    if (!(most - most == 0)) most = 0;
+    for (EACH_LANE(k, K))
+      if (!w || w[at + k] != 0) sum += (w ? w[at + k] : 1) * exp(x[at + k] - most);
+    sum = warp_sum(sum);
+    if (threadIdx.x % WARP) continue;
+    y[b] = log(sum) + most;
+    keep[2 * b] = most;
+    keep[2 * b + 1] = sum;
+  }
+}
+__global__ static void log_sum_back_kernel(real *d, const real *x, const real *w,
+                                           const real *dy, const real *keep, int to_x,
+                                           int assign, size_t rows, unsigned K) {
+  for (EACH_ROW(b, rows))
+    for (EACH_LANE(k, K)) {
+      size_t i = b * K + k;
+      real e = x[i] == -(real)HUGE_VAL ? 0 : exp(x[i] - keep[2 * b]) / keep[2 * b + 1];
+      real factor = !to_x || !w ? 1 : w[i];
+      put(&d[i], factor == 0 ? 0 : dy[b] * factor * e, assign);
+    }
+}
+static void log_sum(edf_node *y, int backward) {
+  edf_node *x = y->in[0], *w = y->n_in > 1 ? y->in[1] : NULL;
+  size_t rows = y->size, K = x->size / rows;
+  real *keep = (real *)own(y, 2 * rows * sizeof(real));
+  const real *of = value_of(x), *weights = w ? value_of(w) : NULL;
+  if (!backward) RUN_ROWS(log_sum_kernel, rows, result_of(y), keep, of, weights);
+  for (int k = 0; backward && k < y->n_in; k++) {
+    int assign;
+    if (!y->in[k]->grad) continue;
+    const real *dy = dy_of(y);
+    real *d = grad_of(y->in[k], &assign);
+    RUN_ROWS(log_sum_back_kernel, rows, d, of, weights, dy, keep, k == 0, assign);
+  }
+}
+static const kernel log_sum_here("LogSumExp", log_sum);
+static const kernel weighted_log_sum_here("WeightedLogSumExp", log_sum);
 
 /* ---- BatchNorm normalises columns. A block has 8 columns. Forward has no y, and u and v are
    the mean and the variance of a column. In training they are the batch's, and the running ones
@@ -1526,7 +1676,7 @@ static void clear(int all) {
 /* ==== >>open  What a linked edf_cuda.o does when the first node is made ====================*/
 
 static edf_device_table table = { node, contract, window, pass, fill, update, pull, push,
-                                  clear };
+                                  clear, kept };
 
 static void choose_precision(void) {
   const char *asked = getenv("EDF_PRECISION");

@@ -21,7 +21,7 @@
      edf__caught edf__check_rank edf__check_single edf__class_in edf__compare_names
      edf__computed edf__einsum edf__einsum_shape edf__equation edf__equation_node edf__fail
      edf__find_extents edf__grow edf__is_capital edf__index_of edf__letters edf__letters_of
-     edf__log_softmax_op edf__mask edf__message edf__new_node edf__parse_tensor edf__place
+     edf__log_softmax_op edf__message edf__new_node edf__parse_tensor edf__place
      edf__reach edf__read_declared edf__read_number edf__ref edf__scan edf__scan_of edf__show
      edf__site edf__softmax_op edf__syntax edf__upper edf__write edf__write_equation
 
@@ -2555,7 +2555,7 @@ static int edf_slide__add_divisor(edf_slide__making *to, int first, double *numb
    least.
    Returns 0 if the mask then excludes nothing. */
 static int edf_slide__mask_for(const edf_slide__statement *l, const edf_slide__mask *m,
-                               unsigned has, edf__mask *to) {
+                               unsigned has, edf_mask *to) {
   ptrdiff_t low = l->m.extent[m->index], high = l->m.extent[m->limit];
   int fixed_low = (int)(l->fixed >> m->index & 1), fixed_high = (int)(l->fixed >> m->limit & 1);
   to->constant = m->test->which == 1;    /* s<t is s - t + 1 <= 0                             */
@@ -2574,7 +2574,7 @@ static void edf_slide__add_masks(edf_slide__making *to, int first, unsigned mask
   edf__equation *e = &to->m.e;
   unsigned has = edf_slide__refs_have(e, first, e->n_ref) | edf_slide__ref_has(e->ref);
   for (int m = 0; m < to->l->n_mask; m++) {
-    edf__mask mask;
+    edf_mask mask;
     size_t k = 0;
     if (!(masks >> m & 1) || !edf_slide__mask_for(to->l, &to->l->mask[m], has, &mask)) continue;
     while (k < (size_t)e->n_mask && memcmp(&e->mask[k], &mask, sizeof mask)) k++;
@@ -2642,7 +2642,7 @@ static void edf_slide__keep_letters(edf__equation *e) {
   for (int i = 0; i < e->n_index; i++) {
     if (!(has >> i & 1)) continue;
     e->index[n] = e->index[i];
-    for (edf__mask *m = e->mask; m < e->mask + e->n_mask; m++) {
+    for (edf_mask *m = e->mask; m < e->mask + e->n_mask; m++) {
       if (m->low == i) m->low = n;
       if (m->high == i) m->high = n;
     }
@@ -2721,7 +2721,7 @@ static edf_slide__value edf_slide__dense(edf_slide__statement *l, edf_slide__val
 
 /* ---- Masks as nodes. Returns the test i[low] - i[high] + constant <= 0, or > 0 if `keeps` is
    0. */
-static edf_slide__value edf_slide__mask_test(edf_slide__statement *l, const edf__mask *mask,
+static edf_slide__value edf_slide__mask_test(edf_slide__statement *l, const edf_mask *mask,
                                              int keeps) {
   unsigned has = mask->low < 0 ? 0 : 1u << mask->low;
   if (mask->high >= 0) has |= 1u << mask->high;
@@ -2747,7 +2747,7 @@ static edf_slide__value edf_slide__mask_test(edf_slide__statement *l, const edf_
 static edf_slide__value edf_slide__guarded(edf_slide__statement *l, edf_slide__value v,
                                            unsigned masks) {
   for (int m = 0; m < l->n_mask && v.node; m++) {
-    edf__mask mask;
+    edf_mask mask;
     unsigned has = edf_slide__ref_has(&v.at);
     edf_slide__making to;
     if (!(masks >> m & 1) || !edf_slide__mask_for(l, &l->mask[m], has, &mask)) continue;
@@ -2771,7 +2771,7 @@ static edf_slide__value edf_slide__masks_test(edf_slide__statement *l, unsigned 
                                               unsigned has, int log) {
   edf_slide__value all = edf_slide__new_value(l, NULL, 0);
   for (int m = 0; m < l->n_mask; m++) {
-    edf__mask mask;
+    edf_mask mask;
     unsigned both = has | edf_slide__pair(&l->mask[m]);
     edf_slide__making to;
     if (!(masks >> m & 1) || !edf_slide__mask_for(l, &l->mask[m], both, &mask)) continue;

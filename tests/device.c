@@ -38,7 +38,7 @@ static void no_copy(edf_node *x, edf_which array) { (void)x, (void)array; }
 static void clear(int all) { (void)all; }
 
 static edf_device_table table = {
-  node, contract, NULL, pass, fill, NULL, no_copy, no_copy, clear
+  node, contract, NULL, pass, fill, NULL, no_copy, no_copy, clear, NULL
 };
 
 static void leave(void) {

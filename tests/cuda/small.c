@@ -427,6 +427,35 @@ static void reversed(void) {
   say_all();
 }
 
+/* Masks in sums, products, softmaxes and their logarithms. The excluded quotients x/d are
+   infinite. Inner nodes may have other numbers at excluded entries than on the CPU. */
+static void masked(void) {
+  Input *in = edf_want_grad(edf_input("x[b,5]"));
+  Parameter *d = start(edf_parameter("d[5,5]"), 1, 2);
+  start(edf_parameter("v[5]"), -1, 1);
+  for (int t = 0; t < 5; t++)
+    for (int s = t + 1; s < 5; s++) d->value[5 * t + s] = 0;
+  edf_push(d);
+  CompNode *y = Equations(
+      "a[b,t,s] = x[b,t] x[b,s] v[s]                                 \n"
+      "P[b,t,s] = softmax_s a[b,t,s]                   | s<=t        \n"
+      "l[b,t] = -sum_s v[s] ln P[b,t,s]                | s<=t        \n"
+      "o[b,t] = sum_s 9^(s-t) x[b,s] / d[t,s]          | s<=t        \n"
+      "z[b,t] = ln sum_s d[t,s] exp(x[b,s])            | s<t         \n"
+      "m[b,t] = max_s x[b,s] v[s]                      | s<=t        \n"
+      "y[b] = sum_t (l[b,t] + o[b,t] + 0.1 m[b,t])^2 + 0.01 z[b,4]");
+  for (int i = 0; i < 4; i++) {
+    step(y, 3, 0);
+    SGD((real)0.01);
+    say_grad(in);
+  }
+  say_value(y);
+  for (int i = 0; i < edf.n_parameters; i++) {
+    say_value(edf.parameters[i]);
+    say_grad(edf.parameters[i]);
+  }
+}
+
 /* ---- Arrays that have the rows of an earlier batch, when they are read and when the GPU is
    closed */
 static void grown(void) {
@@ -505,7 +534,7 @@ static const model models[] = {
   { "batch_norm", batch_norm, SMALL }, { "nodes", nodes, SMALL }, { "custom", custom, SMALL },
   { "graphs", graphs, SMALL }, { "pushed", pushed, SMALL }, { "rates", rates, SMALL },
   { "rebuilt", rebuilt, SMALL }, { "nan", nan_through, SMALL }, { "stale", stale, SMALL },
-  { "reversed", reversed, SMALL }, { "grown", grown, SMALL },
+  { "reversed", reversed, SMALL }, { "grown", grown, SMALL }, { "masked", masked, SMALL },
   { "again", again, SMALL }, { "gemm_conv", gemm_conv, LARGE }, { "no_class", no_class, ASKED }
 };
 
