@@ -3334,6 +3334,21 @@ static edf_node *edf_slide__line_node(edf_slide__statement *l, edf_slide__expr *
   return edf_slide__look_up(l, l->where, &table, &v).node;
 }
 
+/* Stops unless a position J+K or 2J has one index for each of the parts that are joined there. */
+static void edf_slide__check_parts(const edf_slide__statement *l, const edf__place *sum) {
+  int wanted = 0, found = 0, bad = sum->constant != 0;
+  for (int i = 0; i < l->m.e.n_index; i++) {
+    bad |= sum->factor[i] < 0;
+    wanted += sum->factor[i];
+  }
+  for (const edf_slide__expr *x = l->right; x; x = x->next) found++;
+  if (bad)
+    edf__syntax(&l->m.e.scan, sum->at, "';' joins along a sum of indices, as in h[b,J+K]");
+  if (wanted != found)
+    edf__syntax(&l->m.e.scan, l->right->next->at, "there are %s parts than indices in the sum: "
+                "expected %d, found %d", found > wanted ? "more" : "fewer", wanted, found);
+}
+
 /* Builds h[b,J+K] = f ; g. Joins the parts along the position on the left that is a sum, which
    has one index for each part. */
 static edf_node *edf_slide__joined_line(edf_slide__statement *l, edf__ref left) {
@@ -3345,11 +3360,15 @@ static edf_node *edf_slide__joined_line(edf_slide__statement *l, edf__ref left) 
     edf__syntax(&l->m.e.scan, left.name, "';' needs a sum of indices on the left, one for each "
                 "part: h[b,J+K]");
   const edf__place sum = left.place[d];
+  edf_slide__check_parts(l, &sum);
   for (edf_slide__expr *x = l->right; x; x = x->next) {
-    for (; i < l->m.e.n_index && used >= sum.factor[i]; i++) used = 0;
-    if (i == l->m.e.n_index)
-      edf__syntax(&l->m.e.scan, x->at, "there are more parts than indices in the sum");
+    for (; used >= sum.factor[i]; i++) used = 0;
     used++;
+    unsigned other = edf_slide__expr_has(l, x) & edf_slide__place_has(&sum) & ~(1u << i);
+    const char *c = edf_slide__first_of(&l->m.e, other);
+    if (c)
+      edf__syntax(&l->m.e.scan, edf_slide__first_with(l, x, other), "%s is the index of another "
+                  "part: expected %s here", c, l->m.e.index[i].name);
     memset(left.place[d].factor, 0, sizeof sum.factor);
     left.place[d].factor[i] = 1;
     l->left = edf_slide__ref_has(&left);
@@ -3728,8 +3747,15 @@ static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from,
       edf__syntax(&l->m.e.scan, l->m.e.ref->name, "expected %d indices, as below",
                   by->m.e.ref->rank);
     l->n_loop = by->n_loop;              /* h[-1,t,j] = x[t,j] is a loop over t               */
-    for (int k = 0; k < l->n_loop; k++)
+    int numbers = 0;
+    for (int k = 0; k < l->n_loop; k++) {
       l->loop[k] = edf_slide__time_index(l, &l->m.e.ref->place[by->axis[k]]);
+      numbers += l->loop[k] < 0;
+    }
+    if (!numbers)
+      edf__syntax(&l->m.e.scan, l->m.e.ref->place[by->axis[0]].at, "a line beside the recurrence "
+                  "of %s gives a step: expected its number here, in place of %s",
+                  l->m.e.ref->name, l->m.e.index[l->loop[0]].name);
     edf_slide__run_steps(l, l + 1);
   }
   edf_slide__run_steps(from, to);
@@ -3776,10 +3802,14 @@ static void edf_slide__mark_entries(edf_slide__slide *all) {
         edf_slide__two_lines(l);
   }
 }
-/* Stops unless the tensor of each line of entries has a recurrence, or begins with 0. */
+/* Stops unless the tensor of each line of entries has a recurrence, or begins with 0. Stops if
+   several lines add to a tensor of a recurrence. */
 static void edf_slide__check_entries(edf_slide__slide *all) {
   for (edf_slide__statement *l = all->line; l < all->line + all->n; l++) {
-    const edf_slide__statement *by = edf_slide__given_by(l);
+    const edf_slide__statement *by = edf_slide__line_of(all, l->m.e.ref->name);
+    if (l != by && !l->entry && by->to)
+      edf__syntax(&by->m.e.scan, by->m.e.ref->name, "several lines add to %s, which has a "
+                  "recurrence: write one line", by->m.e.ref->name);
     if (l->entry && !by->to && !(by->adds && !edf_slide__has_number(l)))
       edf_slide__two_lines(by > l ? by : l);
   }
