@@ -3714,7 +3714,8 @@ edf__unary edf_exp_at, edf_log_at, edf_square_at, edf_sqrt_at, edf_gelu_at, edf_
    l[i] = -y ln p - (1-y) ln(1-p) with p = 1/(1+exp(-s)), computed as ln(1 + exp(s)) - y s.
      s.grad[i] += l.grad[i] (p - y[i])          y.grad[i] -= l.grad[i] s[i]
    MSE: the scalar (1/n) sum_i (a[i] - b[i])^2.
-   MaskedMean: the scalar sum_i m[i] x[i] / sum_i m[i], with m 0 or 1.
+   MaskedMean: the scalar sum_i m[i] x[i] / sum_i m[i], with m 0 or 1. If m[i] is 0, x[i] has no
+   influence, also if it is NaN.
    The shapes are as for Sub and Mul; for BCELoss they are equal. */
 #define edf_bce_loss(s, y)    edf_bce_loss_at(EDF__HERE, s, y)
 #define edf_mse(a, b)         edf_mse_at(EDF__HERE, a, b)
@@ -3943,9 +3944,10 @@ edf_node *edf_gelu_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__gelu_op, file, line, x);
 }
 
-/* ---- Div, Max and Min   y[i] = a[i] / b[i], the greater, the lesser. The shorter operand
-   repeats: entry i of y meets entry i mod size of each operand. ---- */
-enum { EDF__DIV, EDF__MAX, EDF__MIN };
+/* ---- Div, Max, Min and Masked   y[i] = a[i] / b[i], the greater, the lesser, a[i] b[i]. The
+   shorter operand repeats: entry i of y meets entry i mod size of each operand. In Masked, of
+   MaskedMean, b[i] = 0 leaves a[i] out, also if a[i] is NaN. ---- */
+enum { EDF__DIV, EDF__MAX, EDF__MIN, EDF__MASKED };
 /* Returns the inputs of a node as lines of a message. */
 static const char *edf__show_inputs(const edf_node *y) {
   const char *lines = "";
@@ -3975,14 +3977,16 @@ static const edf_op edf__pair_op[] = {
   EDF__PAIR("Max", "y@ = max(a', b')",
             "a.grad' += y.grad@ [b' <= a']\nb.grad' += y.grad@ [b' > a']"),
   EDF__PAIR("Min", "y@ = min(a', b')",
-            "a.grad' += y.grad@ [a' <= b']\nb.grad' += y.grad@ [a' > b']") };
+            "a.grad' += y.grad@ [a' <= b']\nb.grad' += y.grad@ [a' > b']"),
+  EDF__PAIR("Masked", "y@ = a' b'", "a.grad' += y.grad@ b'\nb.grad' += y.grad@ a'") };
 
 static void edf__pair_forward(edf_node *y) {
   const edf_node *a = y->in[0], *b = y->in[1];
   int f = (int)(y->about - edf__pair_op);
   for (size_t i = 0; i < y->size; i++) {
     edf_real v = a->value[i % a->size], w = b->value[i % b->size];
-    y->value[i] = f == EDF__DIV ? v / w : edf__takes_first(f, v, w) ? v : w;
+    if (f == EDF__MASKED) y->value[i] = w == 0 ? 0 : v * w;
+    else y->value[i] = f == EDF__DIV ? v / w : edf__takes_first(f, v, w) ? v : w;
   }
 }
 static void edf__pair_backward(edf_node *y) {
@@ -3991,8 +3995,11 @@ static void edf__pair_backward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++) {
     edf_real v = a->value[i % a->size], w = b->value[i % b->size], dy = y->grad[i];
     int first = edf__takes_first(f, v, w);
-    edf_addgrad(a, i % a->size, f == EDF__DIV ? dy / w : first ? dy : 0);
-    edf_addgrad(b, i % b->size, f == EDF__DIV ? -dy * y->value[i] / w : first ? 0 : dy);
+    edf_real da = first ? dy : 0, db = first ? 0 : dy;
+    if (f == EDF__DIV) { da = dy / w; db = -dy * y->value[i] / w; }
+    if (f == EDF__MASKED) { da = w == 0 ? 0 : dy * w; db = dy * v; }
+    edf_addgrad(a, i % a->size, da);
+    edf_addgrad(b, i % b->size, db);
   }
 }
 edf_node *edf_div_at(const char *file, int line, edf_node *a, edf_node *b) {
@@ -4102,7 +4109,9 @@ edf_node *edf_mse_at(const char *file, int line, edf_node *a, edf_node *b) {
 }
 edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *m) {
   edf__site at = { "MaskedMean", file, line };
-  edf_node *y = edf__pairwise("MaskedMean", "", file, line, x, m), *in[2];
+  edf_node *in[2] = { x, m };
+  edf__check_operands(at, 2, in);
+  edf_node *y = edf__with_numbers(&at, &edf__pair_op[EDF__MASKED], 2, in, 0, 0);
   in[0] = edf__with_numbers(&at, &edf__sum_op, 1, &y, 0, 0);
   in[1] = edf__with_numbers(&at, &edf__sum_op, 1, &m, 0, 0);
   return edf__with_numbers(&at, &edf__pair_op[EDF__DIV], 2, in, 0, 0);

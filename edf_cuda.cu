@@ -789,6 +789,7 @@ FUNCTION(Reshape,   0, x,                         1)
 FUNCTION_OF_TWO(Div,     0, x / w,                   1 / w,           -y / w)
 FUNCTION_OF_TWO(Max,     0, first(x, w, 1) ? x : w,  first(x, w, 1),  !first(x, w, 1))
 FUNCTION_OF_TWO(Min,     0, first(x, w, -1) ? x : w, first(x, w, -1), !first(x, w, -1))
+FUNCTION_OF_TWO(Masked,  0, w == 0 ? 0 : x * w,      w,               x)
 FUNCTION_OF_TWO(BCELoss, 0, softplus(x) - w * x,     sigmoid(x) - w,  -x)
 
 /* ---- Number, Extent and Index: one number, or 0, 1, 2 ... */

@@ -1437,6 +1437,7 @@ static const char *const edf_onnx__operators[][2] = {
   { "Exp", "a Exp/1" }, { "Log", "a Log/1" }, { "Sqrt", "a Sqrt/1" }, { "Abs", "a Abs/1" },
   { "Sin", "a Sin/1" }, { "Cos", "a Cos/1" }, { "Softplus", "a Softplus/1" },
   { "Sign", "a Sign/1" }, { "Floor", "a Floor/1" }, { "Div", "a b Div/2" },
+  { "Masked", "b Cast/1 to=9 a b Mul/2 0 Where/3" },
   { "Max", "a b Max/2" }, { "Min", "a b Min/2" }, { "Square", "a a Mul/2" },
   { "LeakyRelu", "a #0 PRelu/2" }, { "Pow", "a #0 Pow/2" }, { "Clamp", "a #0 #1 Clip/3" },
   { "Gelu", "a a a Mul/2 0.0713548163 Mul/2 1.59576912 Add/2 a Mul/2 Sigmoid/1 Mul/2" },

@@ -352,6 +352,19 @@ CASES(a_word_of_another_notation_is_named,
   { XY, "z[i] = x[i] | i<2w[i] = 2 z[i]", "stops: newline" },
   { XY, "z[i] += x[i] w[i] += z[i]", "stops: newline" })
 
+TEST(a_masked_mean_selects) {
+  edf_real x[4] = { 1, (edf_real)NAN, 3, (edf_real)INFINITY }, m[4] = { 1, 0, 1, 0 };
+  Input *in = edf_want_grad(edf_input("x[4]")), *mask = edf_input("m[4]");
+  CompNode *y = MaskedMean(in, mask);
+  edf_feed(in, x, 1);
+  edf_feed(mask, m, 1);
+  edf_forward();
+  edf_backward(y);
+  CHECK(edf_value(y)[0] == 2, "it is %g", (double)edf_value(y)[0]);
+  for (int i = 0; i < 4; i++)
+    CHECK(in->grad[i] == m[i] / 2, "x.grad[%d] is %g", i, (double)in->grad[i]);
+}
+
 TEST(a_float_has_class_numbers_up_to_2_to_the_24th) {
   edf_node *w = edf_input("w[b]");
   edf_real one = 1;
