@@ -452,8 +452,8 @@ typedef struct {
 void edf_contract_reference(const edf_nest *nest, edf_real *out, const edf_real *a,
                             const edf_real *b);           /* the definition, in >>contraction */
 
-/* A mask keeps the steps of a nest with i[low] - i[high] + constant <= 0, as s - t <= 0. low and
-   high are numbers of loops. A number of -1 counts as 0. */
+/* A mask keeps the steps of a nest with i[low] - i[high] + constant <= 0, as s - t <= 0. low
+   and high are numbers of loops. A number of -1 counts as 0. */
 typedef struct { int low, high, constant; } edf_mask;
 
 /* ---- A device, such as a GPU, computes in place of the loops here. A linked edf_cuda.o sets
@@ -2395,8 +2395,8 @@ static void edf__contract(edf__contraction *c, int assign, edf_node *const of[3]
    all numbers are finite, another factor is 0 for these pairs, and the fast loops run. If not,
    and on a device, a slower loop leaves the pairs out. */
 
-/* Finds the masks of a term for the loops of its nest. An index that the nest does not have takes
-   the value that excludes least. Returns how many masks there are. */
+/* Finds the masks of a term for the loops of its nest. An index that the nest does not have
+   takes the value that excludes least. Returns how many masks there are. */
 static int edf__find_masks(const edf__einsum *m, const edf__term *t, edf_mask *to) {
   unsigned has = edf__ref_has(m->e.ref) | edf__term_has(&m->e, t);
   int loop[EDF_MAX_INDEX], n_loop = 0, n = 0;

@@ -17,11 +17,11 @@
 
    Private names of edf.h that are used here:
 
-     EDF__MAX_REF edf__add_compnode edf__add_leaf edf__alone edf__canonical edf__caret
-     edf__caught edf__check_rank edf__check_single edf__class_in edf__compare_names
+     EDF__MASKED EDF__MAX_REF edf__add_compnode edf__add_leaf edf__alone edf__canonical
+     edf__caret edf__caught edf__check_rank edf__check_single edf__class_in edf__compare_names
      edf__computed edf__einsum edf__einsum_shape edf__equation edf__equation_node edf__fail
      edf__find_extents edf__grow edf__is_capital edf__index_of edf__letters edf__letters_of
-     edf__log_softmax_op edf__message edf__new_node edf__parse_tensor edf__place
+     edf__log_softmax_op edf__message edf__new_node edf__pair_op edf__parse_tensor edf__place
      edf__reach edf__read_declared edf__read_number edf__ref edf__scan edf__scan_of edf__show
      edf__site edf__softmax_op edf__syntax edf__upper edf__write edf__write_equation
 
@@ -1104,6 +1104,7 @@ static const struct {
   { "sum", "Sum", ":x", edf_sum_at, NULL, NULL, NULL },
   { "mean", "Mean", ":x", edf_mean_at, NULL, NULL, NULL },
   { "div", "Div", ":xx", NULL, edf_div_at, NULL, NULL },
+  { "masked", "Masked", ":xx", NULL, NULL, &edf__pair_op[EDF__MASKED], NULL },
   { "logloss", "LogLoss", ":xx", NULL, edf_log_loss_at, NULL, NULL },
   { "bceloss", "BCELoss", ":xx", NULL, edf_bce_loss_at, NULL, NULL },
   { "softmaxlogloss", "SoftmaxLogLoss", ":xx", NULL, edf_softmax_log_loss_at, NULL, NULL },
@@ -3334,7 +3335,7 @@ static edf_node *edf_slide__line_node(edf_slide__statement *l, edf_slide__expr *
   return edf_slide__look_up(l, l->where, &table, &v).node;
 }
 
-/* Stops unless a position J+K or 2J has one index for each of the parts that are joined there. */
+/* Stops unless a position J+K or 2J has one index for each part that is joined there. */
 static void edf_slide__check_parts(const edf_slide__statement *l, const edf__place *sum) {
   int wanted = 0, found = 0, bad = sum->constant != 0;
   for (int i = 0; i < l->m.e.n_index; i++) {
@@ -3367,8 +3368,8 @@ static edf_node *edf_slide__joined_line(edf_slide__statement *l, edf__ref left) 
     unsigned other = edf_slide__expr_has(l, x) & edf_slide__place_has(&sum) & ~(1u << i);
     const char *c = edf_slide__first_of(&l->m.e, other);
     if (c)
-      edf__syntax(&l->m.e.scan, edf_slide__first_with(l, x, other), "%s is the index of another "
-                  "part: expected %s here", c, l->m.e.index[i].name);
+      edf__syntax(&l->m.e.scan, edf_slide__first_with(l, x, other), "%s is the index of "
+                  "another part: expected %s here", c, l->m.e.index[i].name);
     memset(left.place[d].factor, 0, sizeof sum.factor);
     left.place[d].factor[i] = 1;
     l->left = edf_slide__ref_has(&left);
@@ -3753,8 +3754,8 @@ static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from,
       numbers += l->loop[k] < 0;
     }
     if (!numbers)
-      edf__syntax(&l->m.e.scan, l->m.e.ref->place[by->axis[0]].at, "a line beside the recurrence "
-                  "of %s gives a step: expected its number here, in place of %s",
+      edf__syntax(&l->m.e.scan, l->m.e.ref->place[by->axis[0]].at, "a line beside the "
+                  "recurrence of %s gives a step: expected its number here, in place of %s",
                   l->m.e.ref->name, l->m.e.index[l->loop[0]].name);
     edf_slide__run_steps(l, l + 1);
   }
