@@ -1,5 +1,6 @@
 #!/bin/sh
-# Random texts of the notation against plain loops: see texts.py.
+# Random texts of the notation against plain loops: see texts.py, and hard.py for texts with
+# masks, infinities and huge numbers. COUNT is the number of the latter.
 #   sh tests/random/random.sh [directory for what is built [SEED [COUNT]]]
 
 cd "$(dirname "$0")/../.." || exit 1
@@ -8,7 +9,8 @@ mkdir -p "$dir"
 command -v python3 > /dev/null || { echo 'skip random: no python3'; exit; }
 ${CC:-cc} -std=c99 -O1 -I. tests/random/run.c -o "$dir/run" -lm || exit 1
 bad=0
-python3 tests/random/texts.py "$dir/run" $seed $count || bad=1
+python3 tests/random/texts.py "$dir/run" $seed $((count / 2)) || bad=1
+python3 tests/random/hard.py "$dir/run" $seed $count || bad=1
 
 # Wrong numbers are noticed: the first digit of a value, and of a gradient, is another one.
 planted() {

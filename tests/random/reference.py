@@ -16,7 +16,7 @@ TAPE = []                                # all numbers of a text, in the order o
 
 class Number:
     """`parts`: triples of a number, the derivative by it, and the error of the derivative."""
-    __slots__ = ('value', 'error', 'parts', 'grad', 'grad_error', 'log')
+    __slots__ = ('value', 'error', 'parts', 'grad', 'grad_error', 'log', 'movable')
 
     def __init__(self, value, error=0.0, parts=()):
         if not -INF < value < INF:                   # an infinity or NaN is exact or undecided
@@ -24,7 +24,7 @@ class Number:
         elif 0 < abs(value) < 1e-290:
             error += 1e-270
         self.value, self.error, self.parts, self.log = value, error, parts, None
-        self.grad = self.grad_error = 0.0
+        self.grad, self.grad_error, self.movable = None, 0.0, False
         TAPE.append(self)
 
     def __add__(self, other):
@@ -97,19 +97,21 @@ def times(a, b):
     return Number(value, error, ((a, b.value, b.error), (b, a.value, a.error)))
 
 
-def product(factors, summed=False):
-    """The product. It is undecided if another order overflows, or moves an infinity out of the
-    sum around it."""
+def product(factors, movable=False):
+    """The product. It is undecided if another order overflows. If it is movable, a sum around it
+    may be computed in parts, so that an infinity is undecided. So it is in the gradient of
+    more than two factors."""
     factors = [number(f) for f in factors]
     result = factors[0]
     for f in factors[1:]:
         result = times(result, f)
-    if len(factors) > 2 or summed:
+        result.movable = movable or len(factors) > 2
+    if len(factors) > 2 or movable:
         sizes = [math.log10(abs(f.value)) for f in factors
                  if f.value and math.isfinite(f.value)]
         large, small = sum(x for x in sizes if x > 0), sum(x for x in sizes if x < 0)
         unsure = large > 307 or (small < -290 and large > 10)
-        if unsure or (summed and len(factors) > 2 and not math.isfinite(result.value)):
+        if unsure or movable and not math.isfinite(result.value):
             result.error = INF
     return result
 
@@ -127,17 +129,18 @@ def power(x, p):
     error = scaled(x.error, slope) + (abs(value) if math.isfinite(value) else 0)
     if p < 0 and (x.value == 0 and x.parts or x.is_near(Number(0.0))):
         error = INF                                  # 1/0 has the sign of the 0
-    if p != int(p) and x.is_near(Number(0.0)):
+    if p != int(p) and (x.is_near(Number(0.0)) or x.value == -INF):
         error = INF
     slope_error = scaled(x.error, bend) + abs(slope)
-    if p < 0 and abs(x.value) > 1e100 and math.isfinite(x.value):
+    if math.isnan(value) or p < 0 and 1e100 < abs(x.value) < INF:
         slope_error = INF
     return Number(value, error, ((x, slope, slope_error),))
 
 
 # ---- Functions
 def of(x, value, slope, slope_error, rounding=1.0):
-    return Number(value, scaled(x.error, slope) + rounding, ((x, slope, slope_error),))
+    return Number(value, scaled(x.error, slope) + rounding,
+                  ((x, slope, INF if math.isnan(value) else slope_error),))
 
 
 def exp_of(x):
@@ -173,7 +176,10 @@ def ln(x):
 
 
 def sqrt(x):
-    return power(number(x), 0.5)
+    y = power(number(x), 0.5)
+    if y.parts[0][0].value == -INF:
+        y.value, y.error, y.parts = NAN, 0.0, ((y.parts[0][0], NAN, INF),)
+    return y
 
 
 def tanh(x):
@@ -224,8 +230,8 @@ def greatest(v, sign=1):
     v = [number(x) for x in v]
     at = max(range(len(v)), key=lambda k: sign * v[k].value)
     close = any(k != at and x.is_near(v[at]) for k, x in enumerate(v))
-    slope_error = INF if close else 0.0
     unsure = any(x.value != x.value for x in v)
+    slope_error = INF if close or unsure else 0.0
     return Number(v[at].value, INF if unsure else max(x.error for x in v) + abs(v[at].value)
                   if math.isfinite(v[at].value) else 0.0,
                   [(x, float(k == at), slope_error) for k, x in enumerate(v)])
@@ -290,23 +296,23 @@ def softmax(x):
 
 # ---- Gradients
 def backward(answer):
-    """Computes the gradients of the mean of the answer by all numbers."""
+    """Computes the gradients of the mean of the answer by all numbers. None: it has none."""
     for y in answer:
-        y.grad += 1 / len(answer)
+        y.grad = (y.grad or 0.0) + 1 / len(answer)
     for y in reversed(TAPE):
         g, error = y.grad, y.grad_error
-        if not (g or error):
+        if g is None:
             continue
         for x, slope, slope_error in y.parts:
             c = g * slope
             if -INF < c < INF:
                 x.grad_error += scaled(error, slope) + scaled(g, slope_error) + abs(c)
-            elif slope_error == INF or error == INF or slope == 0 or g == 0 \
+            elif error == INF or slope_error == INF or slope == 0 or g == 0 or y.movable \
                     or math.isfinite(g) and math.isfinite(slope):
                 x.grad_error = INF                   # 0 times infinity, or an overflow
-            before = x.grad
-            x.grad += c
-            if math.isfinite(before) and math.isfinite(c) and not math.isfinite(x.grad):
+            before = x.grad or 0.0
+            x.grad = before + c
+            if not -INF < x.grad < INF and -INF < before < INF and -INF < c < INF:
                 x.grad_error = INF
 
 
@@ -333,7 +339,7 @@ class Tensors:
         places = ','.join(['b'] * batch + [str(d) for d in dims[batch:]])
         self.list.append(name + ('[%s]' % places if dims else '')
                          + (' %d' % dims[0] if batch else '')
-                         + (' = ' + ' '.join('%.17g' % v for v in values) if values else ''))
+                         + (' = ' + ' '.join(map(repr, values)) if values else ''))
         values = values or [math.sin(1 + 0.7 * n + 1.3 * i) for i in range(math.prod(dims))]
         numbers = [Number(v) for v in values]
         self.entries.append(numbers)
@@ -349,15 +355,18 @@ class Tensors:
 
 
 class Case:
-    """A text with its right values and gradients, each with its error. `refused`: words of the
-    message if the text must be an error. `kind` says what is special in the text."""
+    """A text with its right values and gradients, each with its error. `kind` says what is
+    special in the text. If it must be an error, it has no answer, and `refused` has words of the
+    message. If it has an answer and `refused`, the grammar leaves open which is right."""
     def __init__(self, tensors, text, answer=(), kind='', refused=''):
         self.list, self.text, self.kind, self.refused = tensors.list, text, kind, refused
+        self.must_stop = not answer
         answer = [number(y) for y in answer]
         if answer:
             backward(answer)
         self.values = [(y.value, y.error) for y in answer]
-        self.grads = [[(x.grad, x.grad_error) for x in numbers] for numbers in tensors.entries]
+        self.grads = [[(x.grad or 0.0, x.grad_error) for x in numbers]
+                      for numbers in tensors.entries]
 
     def declared(self):
         return ''.join(line + '\n' for line in self.list)
@@ -370,7 +379,7 @@ class Case:
                     self.refused and re.search(self.refused, line):
                 return 'refused'
             return 'an error'
-        if self.refused:
+        if self.must_stop:
             return 'no error'
         undecided = 0
         passes = line.split(';')
@@ -413,7 +422,7 @@ def report(name, cases, program, limits, most_undecided):
         print('not ok %s: %d wrong %s, the shortest: %s\n  %s\n  %s\n  right %s\n  found %s' % (
             name, len(texts), ('of kind ' + case.kind).strip(), verdict,
             case.declared().replace('\n', '\n  ').strip(), case.text.replace('\n', '\n  '),
-            'an error' if case.refused else ' '.join('%.6g' % v for v, _ in case.values[:8]),
+            'an error' if case.must_stop else ' '.join('%.6g' % v[0] for v in case.values[:8]),
             line.replace('~', '\n  ')[:600]))
     bad = sum(map(len, wrong.values()))
     passes = not bad and count['undecided'] <= most_undecided * len(cases) \

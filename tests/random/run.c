@@ -17,7 +17,7 @@ static void stop(const char *message) {
 #define EDF_IMPLEMENTATION
 #include "edf_slide.h"
 
-enum { LONGEST = 1 << 14, MOST = 32 };
+enum { LONGEST = 1 << 14, MOST = 64 };
 static edf_real numbers[MOST][LONGEST];
 static edf_node *declared[MOST];
 static int n_declared, rows;             /* rows of the Inputs */
