@@ -23,8 +23,9 @@ JUNK = [INF, -INF, NAN, 0.0, 1e200, -1e300, 1e308, -1e9]
 RARE = [INF, -INF, 1e200, -1e200, -1e9, 0.0, 1e-200]
 
 # A piece of a line: its text, its value in an environment {index: number}, and the indices that
-# it has. `twice` is 1 if it has a power, so that it counts as two factors.
-Part = namedtuple('Part', 'text value has twice', defaults=[0])
+# it has. A product sums a capital that two factors have. A power counts as two factors. `weight`
+# is 1 for a tensor, and 0.5 for a function, since two functions alone do not sum.
+Part = namedtuple('Part', 'text value has weight power', defaults=[0, 0])
 
 
 def choose(rng, *weighted):
@@ -47,7 +48,7 @@ class Program:
         pairs = rng.sample([('s', 't'), ('s', 'u'), ('u', 't'), ('j', 'i')], 4)
         self.masks = [(*rng.choice([p, p[::-1]]), rng.choice(['<=', '<=', '<']))
                       for p in pairs[:rng.choice([0, 1, 1, 1, 2, 2, 3])]]
-        self.junk, self.rare = choose(rng, (3, (0, 0)), (6, (.7, 0)), (1, (.7, .1)))
+        self.junk, self.rare = choose(rng, (3, (0, 0)), (6, (.7, 0)), (1, (.7, .05)))
 
     def keeps(self, env):
         """Returns 1 if no mask excludes the pairs that are known."""
@@ -107,7 +108,7 @@ class Line:
         self.sized |= set(order)
         places = ','.join(self.written[c] for c in order)
         return Part(name + ('[%s]' % places if order else ''),
-                    lambda env: entry(*[env[c] for c in order]), set(order))
+                    lambda env: entry(*[env[c] for c in order]), set(order), 1)
 
     def free(self, known, least=1):
         """Returns indices to sum. The other index of their masks is known or among them."""
@@ -142,27 +143,27 @@ class Line:
     def powered(self, x, powers):
         text, p = self.rng.choice(powers)
         base = x.text if x.text[0] == '(' or ' ' not in x.text else '(%s)' % x.text
-        return Part('%s^%s' % (base, text), lambda env: power(number(x.value(env)), p), x.has, 1)
+        return Part('%s^%s' % (base, text), lambda env: power(number(x.value(env)), p), x.has,
+                    x.weight, 1)
 
     def function(self, known, caps, sharp, depth):
         x = self.sum(known, caps, sharp | caps, depth - 1, 1)
         name, f = self.rng.choice(list(FUNCTIONS.items()))
-        return Part('%s(%s)' % (name, x.text), lambda env: f(number(x.value(env))), x.has)
+        return Part('%s(%s)' % (name, x.text), lambda env: f(number(x.value(env))), x.has, .5)
 
     def of_positive(self, known, caps, sharp):
         x = self.positive(known, caps, sharp)
         name, f = self.rng.choice([('ln', ln), ('sqrt', sqrt)])
         return Part('%s(%s)' % (name, x.text.strip('()') if x.text.count('(') == 1 else x.text),
-                    lambda env: f(x.value(env)), x.has)
+                    lambda env: f(x.value(env)), x.has, .5)
 
     def decay(self, known, caps):
         a, b = self.rng.sample(sorted(known - caps), 2)
-        base, k = self.rng.choice([(0.5, 1), (2, 1), (0.5, 700), (1e-100, 2), (1e200, 1)])
-        for x, y, _ in self.p.masks:                 # it overflows if the mask excludes
-            if {x, y} == {a, b}:
+        base, k = self.rng.choice([(0.5, 1), (2, 1)])
+        for x, y, _ in self.p.masks:
+            if {x, y} == {a, b}:                     # it overflows if the mask excludes
+                base, k = self.rng.choice([(0.5, 1), (0.5, 700), (1e-100, 2), (1e200, 1)])
                 a, b = (y, x) if base < 1 else (x, y)
-        if k > 1 and not any({x, y} == {a, b} for x, y, _ in self.p.masks):
-            k = 1
 
         def value(env):
             try:
@@ -170,7 +171,7 @@ class Line:
             except OverflowError:
                 return INF
         times = '%s-%s' % (a, b) if k == 1 else '%d(%s-%s)' % (k, a, b)
-        return Part('%g^(%s)' % (base, times), value, {a, b}, 1)
+        return Part('%g^(%s)' % (base, times), value, {a, b})
 
     def test(self, known, caps):
         x = self.tensor(self.some(known, 2))
@@ -321,9 +322,9 @@ class Line:
         text = ('' if scale == 1 else '%g ' % scale) + ' '.join(f.text for f in factors)
         text += ''.join(' / ' + d.text for d in divisors)
         for c in sharp | (caps if level else set()):
-            if c in sharp and sum(1 + f.twice for f in factors if c in f.has) > 1:
+            if c in sharp and sum(f.weight * (1 + f.power) for f in factors if c in f.has) > 1:
                 self.refused = 'one sum over'
-            elif sum(1 + f.twice for f in factors + divisors if c in f.has) > 1:
+            elif sum(1 + f.power for f in factors + divisors if c in f.has) > 1:
                 self.unclear = 'one sum over'
 
         summed = set(sums) | set(over) | (caps - sharp) | (self.around if level == 0 else set())
@@ -502,7 +503,7 @@ def loss(rng):
             for b in range(B)]
     soft = [dict(zip(kept[b], softmax([s(b, k) for k in kept[b]]) if kept[b] else []))
             for b in range(B)]
-    kind = 'ln softmax' if far and form not in (4, 5) else 'mask' * bool(bound)
+    kind = ('ln softmax' * (far and form not in (4, 5)) + ' mask' * bool(bound)).strip()
     one = 'y[b] = -sum_k T[b,k] ln softmax_k s[b,k]' + bound
     cross = [-total(T(b, k) * logs[b][k] for k in kept[b]) for b in range(B)]
     P = 'P[b,k] = softmax_k s[b,k]%s\n' % bound
@@ -540,7 +541,6 @@ def ln_of_sum(rng):
     x, T, K = Tensors(), rng.randint(1, 4), rng.randint(1, 3)
     bound, keeps = draw_mask(rng)
     far = rng.choice([(), (-1e9, 3.0), (-1e4, 3.3), (-1e30, 3.0), (-INF, 3.0), (INF,), (1e5,)])
-    inf = lambda t, s: [(s, k) for k in range(K) if keeps(s, t)]
     a = x.new('a', T, T, values=junk_outside(rng, keeps, T, T, some_numbers(rng, T * T, *far)))
     v = x.new('v', T, values=some_numbers(rng, T, *far[:1] if rng.random() < .3 else ()))
     w = x.new('w', T, T, values=junk_outside(
@@ -564,7 +564,8 @@ def ln_of_sum(rng):
                           ('v[t] - 2 ln(%s)', lambda y, t: v(t) - 2 * y),
                           ('(log %s)^2', lambda y, t: y * y)])
     text = 'y[t] = ' + form % ('sum_%s %sexp(%s)' % (over, weight, exponent)) + bound
-    return x, text, [g(y, t) for t, y in enumerate(answer)], 'ln sum exp', ''
+    kind = 'ln sum exp' + ' mask' * bool(bound)
+    return x, text, [g(y, t) for t, y in enumerate(answer)], kind, ''
 
 
 def attention(rng):

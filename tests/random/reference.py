@@ -76,6 +76,10 @@ def scaled(a, b):
     return abs(a) * abs(b) if a and b else 0.0       # also if the other one is infinite
 
 
+def carried(error, slope):
+    return INF if error == INF else scaled(error, slope)
+
+
 # ---- Arithmetic
 def total(terms):
     """The sum. It is undecided if a partial sum may overflow."""
@@ -91,7 +95,7 @@ def total(terms):
 
 def times(a, b):
     value = a.value * b.value
-    error = scaled(a.error, b.value) + scaled(b.error, a.value)
+    error = carried(a.error, b.value) + carried(b.error, a.value)
     if math.isfinite(value):
         error += abs(value)
     return Number(value, error, ((a, b.value, b.error), (b, a.value, a.error)))
@@ -126,7 +130,7 @@ def power(x, p):
             return NAN if x.value else INF
     value, slope = raised(p), p * raised(p - 1) if p else 0.0
     bend = p * (p - 1) * raised(p - 2) if p not in (0, 1) else 0.0
-    error = scaled(x.error, slope) + (abs(value) if math.isfinite(value) else 0)
+    error = carried(x.error, slope) + (abs(value) if math.isfinite(value) else 0)
     if p < 0 and (x.value == 0 and x.parts or x.is_near(Number(0.0))):
         error = INF                                  # 1/0 has the sign of the 0
     if p != int(p) and (x.is_near(Number(0.0)) or x.value == -INF):
@@ -139,7 +143,7 @@ def power(x, p):
 
 # ---- Functions
 def of(x, value, slope, slope_error, rounding=1.0):
-    return Number(value, scaled(x.error, slope) + rounding,
+    return Number(value, carried(x.error, slope) + rounding,
                   ((x, slope, INF if math.isnan(value) else slope_error),))
 
 
@@ -268,11 +272,11 @@ def ln_sum_exp(x, weights=None):
     p = [a * z.value / s for a, z in zip(e, w)]
     errors = [scaled(a, z.error + abs(z.value - top) + 1) + scaled(b / s, u.error)
               for a, b, z, u in zip(p, e, x, w)]
-    error = sum(errors)
-    return Number(value, error + abs(top) + abs(value) + 1,
+    error = sum(errors) + abs(top) + abs(value) + 1  # of exp(x - value), too
+    return Number(value, error,
                   [(z, a, r + scaled(a, error)) for z, a, r in zip(x, p, errors)] +
-                  [(u, b / s, scaled(b / s, error + z.error + abs(z.value - top) + 1)
-                    if b else 0.0) for u, b, z in zip(w, e, x)])
+                  [(u, b / s, scaled(b / s, error + z.error + abs(z.value - top) + 1))
+                   for u, b, z in zip(w, e, x)])
 
 
 def log_softmax(x):
@@ -281,15 +285,27 @@ def log_softmax(x):
     if not math.isfinite(whole.value):               # all are -infinity, one is infinity or NaN
         error = 0.0 if math.isnan(whole.value) else INF
         return [Number(NAN, error, [(z, NAN, INF) for z in x]) for _ in x]
-    return [total((z, -whole)) for z in x]
+    logs = [total((z, -whole)) for z in x]
+    for y in logs + [whole]:
+        y.movable = True
+    return logs
 
 
 def softmax(x):
     """Each entry has its logarithm beside it, which is exact also if the entry is 0."""
-    result = []
-    for z in log_softmax(x):
-        y = exp(z)
-        y.log = z
+    x, logs, result = [number(z) for z in x], log_softmax(x), []
+    if any(math.isnan(y.value) for y in logs):
+        return [exp(y) for y in logs]
+    top = max(z.value for z in x)
+    e = [math.exp(z.value - top) for z in x]
+    p = [a / sum(e) for a in e]
+    far = [z.error + abs(z.value - top) + 1 if a else 0.0 for a, z in zip(p, x)]
+    shared = sum(map(scaled, p, far))
+    errors = [scaled(a, f + shared) for a, f in zip(p, far)]
+    for a, r, log in zip(p, errors, logs):
+        y = Number(a, r, [(z, a * ((log is l) - b), r + scaled(a, s))
+                          for z, b, s, l in zip(x, p, errors, logs)])
+        y.log, y.movable = log, True
         result.append(y)
     return result
 
@@ -316,12 +332,15 @@ def backward(answer):
                 x.grad_error = INF
 
 
-def compare(found, right, error):
-    """Returns 1 if the number agrees, None if it is undecided, else 0."""
+def compare(found, right, error, is_gradient):
+    """Returns 1 if the number agrees, None if it is undecided, else 0. A gradient may be NaN or
+    infinite: which of the two depends on the formula, as in p (g - sum p g)."""
     if not error < INF:
         return None
     if not math.isfinite(right):
-        return found == right or (found != found and right != right)
+        if found == right or found != found and right != right:
+            return 1
+        return None if is_gradient and not math.isfinite(found) else 0
     return abs(found - right) <= TOLERANCE * error + 1e-280
 
 
@@ -396,7 +415,7 @@ class Case:
                 if len(found) != len(right):
                     return 'number of ' + what
                 for at, ((r, error), f) in enumerate(zip(right, found)):
-                    same = compare(f, r, error)
+                    same = compare(f, r, error, what != 'values')
                     undecided += same is None
                     if same == 0:
                         return '%s, entry %d is %.12g, right is %.12g' % (what, at, f, r)
