@@ -20,7 +20,7 @@ from reference import (FUNCTIONS, INF, NAN, Case, Number, Tensors, absolute, exp
 LIMITS = ('at most 32 tensors', 'at most 8 dimensions', 'at most 8 factors', 'line is too long')
 FUNCTIONS = dict(FUNCTIONS, relu=relu, abs=absolute)
 JUNK = [INF, -INF, NAN, 0.0, 1e200, -1e300, 1e308, -1e9]
-RARE = [INF, -INF, 1e200, -1e200, -1e9, 0.0, 1e-200]
+RARE = [INF, 1e200, -INF, -1e200, -1e9, 0.0, 1e-200]             # the first two are positive
 
 # A piece of a line: its text, its value in an environment {index: number}, and the indices that
 # it has. A product sums a capital that two factors have. A power counts as two factors. `weight`
@@ -75,7 +75,7 @@ class Program:
             if not self.keeps(dict(zip(order, at))):
                 x = rng.choice(JUNK) if rng.random() < self.junk else x
             elif rng.random() < self.rare:
-                x = rng.choice(RARE)
+                x = rng.choice(RARE[:2] if kind == 'positive' else RARE)
             values.append(x)
         name = 'T%d' % len(self.made)
         entry = self.tensors.new(name, *[self.size[c] for c in order],
@@ -175,7 +175,11 @@ class Line:
 
     def test(self, known, caps):
         x = self.tensor(self.some(known, 2))
-        return Part('1[%s > 0.1]' % x.text, lambda env: float(x.value(env).value > 0.1), x.has)
+
+        def value(env):                              # x gets the gradient 0
+            entry = x.value(env)
+            return Number(float(entry.value > 0.1), 0.0, ((entry, 0.0, 0.0),))
+        return Part('1[%s > 0.1]' % x.text, value, x.has)
 
     def factor(self, known, caps, sharp, depth):
         rng, small = self.rng, sorted(known - caps)

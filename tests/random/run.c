@@ -17,7 +17,7 @@ static void stop(const char *message) {
 #define EDF_IMPLEMENTATION
 #include "edf_slide.h"
 
-enum { LONGEST = 1 << 14, MOST = 64 };
+enum { LONGEST = 1 << 17, MOST = 64 };
 static edf_real numbers[MOST][LONGEST];
 static edf_node *declared[MOST];
 static int n_declared, rows;             /* rows of the Inputs */
@@ -34,14 +34,15 @@ static void declare(char *lines) {
     if (blank) *blank = '\0';
     edf_node *x = blank ? edf_want_grad(edf_input("%s", line)) : edf_parameter("%s", line);
     edf_real *to = blank ? numbers[n] : x->value;
-    size_t size = blank ? LONGEST : x->size;
+    size_t size = blank ? 0 : x->size;
+    if (blank) rows = atoi(blank + 1), size = (size_t)rows + 4;      /* train feeds 4 more */
+    for (int d = 1; blank && d < x->rank; d++) size *= (size_t)x->dim[d];
+    if (blank && size > LONGEST) stop("the Input is too large for run.c");
     for (size_t i = 0; i < size; i++) to[i] = (edf_real)sin(1 + 0.7 * n + 1.3 * (double)i);
     if (given) given += 3;
     for (size_t i = 0; given && i < size && *given; i++) to[i] = (edf_real)strtod(given, &given);
-    if (blank) {
-      rows = atoi(blank + 1);
-      edf_feed(x, to, rows);
-    } else edf_push(x);
+    if (blank) edf_feed(x, to, rows);
+    else edf_push(x);
     declared[n] = x;
   }
 }
