@@ -1,7 +1,8 @@
-/* run.c - for texts.py, hard.py, oracle.py and cuda.sh: reads cases, each of declarations, "---"
-   and the text. Prints for each an error, or the numbers by the reference, ";" and the numbers
+/* run.c - for texts.py, hard.py, oracle.py and cuda.sh: reads cases, each of declarations,
+   "---" and the text. Prints for each an error, or the numbers by the reference, ";" and the numbers
    by the kernels: the values of the last line, and after each "|" the gradients of a declared
-   tensor. With the argument "train" it prints values, gradients and Parameters of four steps. */
+   tensor. With the argument "train" it prints values, gradients and Parameters
+   of four steps. */
 #include <setjmp.h>
 #include <stdio.h>
 static jmp_buf run_stopped;
@@ -40,7 +41,8 @@ static void declare(char *lines) {
     if (blank && size > LONGEST) stop("the Input is too large for run.c");
     for (size_t i = 0; i < size; i++) to[i] = (edf_real)sin(1 + 0.7 * n + 1.3 * (double)i);
     if (given) given += 3;
-    for (size_t i = 0; given && i < size && *given; i++) to[i] = (edf_real)strtod(given, &given);
+    for (size_t i = 0; given && i < size && *given; i++)
+      to[i] = (edf_real)strtod(given, &given);
     if (blank) edf_feed(x, to, rows);
     else edf_push(x);
     declared[n] = x;
