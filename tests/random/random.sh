@@ -4,7 +4,7 @@
 #   sh tests/random/random.sh [directory for what is built [SEED [COUNT]]]
 
 cd "$(dirname "$0")/../.." || exit 1
-dir=${1:-build/tests/random} seed=${2:-1} count=${3:-1000}
+dir=${1:-build/tests/random} seed=${2:-1} count=${3:-800}
 mkdir -p "$dir" && dir=$(cd "$dir" && pwd)
 command -v python3 > /dev/null || { echo 'skip random: no python3'; exit; }
 ${CC:-cc} -std=c99 -O1 -I. tests/random/run.c -o "$dir/run" -lm || exit 1

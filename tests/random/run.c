@@ -1,8 +1,8 @@
 /* run.c - for texts.py, hard.py, oracle.py and cuda.sh: reads cases, each of declarations,
-   "---" and the text. Prints for each an error, or the numbers by the reference, ";" and the numbers
-   by the kernels: the values of the last line, and after each "|" the gradients of a declared
-   tensor. With the argument "train" it prints values, gradients and Parameters
-   of four steps. */
+   "---" and the text. Prints for each an error, or the numbers by the reference, ";" and the
+   numbers by the kernels: the values of the last line, and after each "|" the gradients of a
+   declared tensor. With the argument "train" it prints values, gradients and Parameters of
+   four steps. */
 #include <setjmp.h>
 #include <stdio.h>
 static jmp_buf run_stopped;
