@@ -4375,9 +4375,10 @@ edf_node *edf_formula(edf_node *node, const char *forward, const char *backward)
 /* Compares the backward of a node with central differences, and prints a report. First each
    node of your own that `node` depends on is checked alone, on a copy with copies of its
    inputs. Its contract: forward writes every entry, backward adds, is linear in y.grad, and
-   gives the same again. Its derivative: d/dx sum_i r[i] y[i] under random numbers r. If all are
-   right, `node` is checked through the graph, for every Parameter and wanted Input. For a wrong
-   gradient the report names the worst entry and the likely mistake.
+   gives the same again and without the gradient of another input. Its derivative: d/dx sum_i
+   r[i] y[i] under random numbers r. If all are right, `node` is checked through the graph, for
+   every Parameter and wanted Input. A Stop keeps its value. A line names what is not checked.
+   For a wrong gradient the report names the worst entry and the likely mistake.
    Returns the worst |a - n| / (|a| + |n| + floor), or 1 if a node breaks its contract: a is
    the gradient by backward, n the numeric one, floor 1/1000 (float: 1/20) of the tensor's
    largest, plus rounding. In double, below 1e-6 is right: cc -DEDF_REAL=double. In float,
@@ -5839,6 +5840,7 @@ typedef struct {
   double floor;
   double rounding;                       /* differences below it are rounding errors          */
   double right, left;                    /* one-sided slopes of the last difference           */
+  int stopped;                           /* 1 if each path from x goes through a Stop         */
 } edf__check;
 
 /* ---- A copy of a node with copies of its inputs. Each array is between guards. */
@@ -6014,7 +6016,7 @@ static double edf__compare(edf__check *c, edf_node *x) {
 /* ---- The likely mistake: the first one that gives yours, entry by entry. */
 enum {
   EDF__NEVER, EDF__SIGN, EDF__FACTOR, EDF__TRANSPOSED, EDF__MASK, EDF__NO_MASK, EDF__WRONG_MASK,
-  EDF__SIGNS, EDF__N_MISTAKES
+  EDF__SIGNS, EDF__NO_CASE, EDF__N_MISTAKES
 };
 static const char *const edf__mistakes[] = {
   "entries that are never written: the gradient stays 0", "the sign",
@@ -6022,10 +6024,12 @@ static const char *const edf__mistakes[] = {
   "transposed: yours[j,i] is the derivative for [i,j]",
   "a mask that is wrong, or entries that are never written: yours is 0 there",
   "a mask is missing: wrong where the derivative is 0",
-  "a mask that is wrong: yours is 0 where the derivative is not", "the sign of some entries"
+  "a mask that is wrong: yours is 0 where the derivative is not", "the sign of some entries",
+  "a mask or a case is missing: where it is wrong, yours is %.3g times the derivative"
 };
 
-/* Returns what yours would be at entry k with this mistake. */
+/* Returns what yours would be at entry k with this mistake. A factor is that of all entries, or
+   of the wrong ones for EDF__NO_CASE. */
 static double edf__would_be(const edf__check *c, int mistake, size_t k, double factor) {
   const edf__entry_tried *e = &c->entry[k];
   size_t rows = c->x->rank == 2 && c->n == c->x->size ? (size_t)c->x->dim[0] : c->n;
@@ -6034,11 +6038,15 @@ static double edf__would_be(const edf__check *c, int mistake, size_t k, double f
     case EDF__NEVER:      return 0;
     case EDF__SIGN:       return -e->numeric;
     case EDF__FACTOR:     return factor * e->numeric;
-    case EDF__TRANSPOSED: return c->entry[k % rows * (c->n / rows) + k / rows].numeric;
+    case EDF__TRANSPOSED: return rows == c->n || rows == 1 ? (double)NAN
+                                 : c->entry[k % rows * (c->n / rows) + k / rows].numeric;
     case EDF__MASK:       return edf__is_wrong(c, e) ? 0 : e->numeric;
     case EDF__NO_MASK:    return is_zero ? e->yours : e->numeric;
     case EDF__WRONG_MASK: return is_zero ? e->yours : 0;
-    default:              return edf__is_wrong(c, e) ? -e->numeric : e->numeric;
+    case EDF__SIGNS:      return edf__is_wrong(c, e) ? -e->numeric : e->numeric;
+    default:                             /* one wrong entry proves nothing                    */
+      return !edf__is_wrong(c, e) ? e->numeric
+             : c->n_wrong > 1     ? factor * e->numeric : (double)NAN;
   }
 }
 
@@ -6061,6 +6069,59 @@ static const char *edf__probe(edf__check *c, size_t m) {
          : stray ? "a wrong index: a gradient arrives where it does not belong" : NULL;
 }
 
+/* Returns 1 if nearly all entries of yours fit. Entries near a kink need not. */
+static int edf__fits(const edf__check *c, size_t n) { return c->n && c->n - n <= c->n / 25; }
+
+/* ---- Mistakes of a node that computes each entry from one entry of x. */
+
+/* Returns what is wrong if one of two terms is missing or has the wrong sign. One of them is
+   y.grad times 1, y, y/x, x or y^2: y/x for x f(x), and y^2 for tanh. */
+static const char *edf__wrong_term(const edf__check *c) {
+  static const char *const said[] = {
+    "a term is missing: as the second one of the product rule",
+    "a term is missing: as the first one of the product rule", "the sign of one of two terms"
+  };
+  for (int term = 0; term < 5; term++)
+    for (int how = 0; how < 4; how++) {
+      size_t fits = 0, matters = 0;
+      for (size_t k = 0; k < c->n; k++) {
+        const edf__entry_tried *e = &c->entry[k];
+        double x = (double)c->x->value[e->i], y = (double)c->centre[e->i];
+        double by[] = { 1, y, y / x, x, y * y }, one = (double)c->r[e->i] * by[term];
+        double other = e->numeric - one;
+        double would_be[] = { one, other, one - other, other - one };
+        fits += edf__relative_error(c, e->yours, would_be[how]) <= edf__tolerance;
+        matters += fabs(one) > c->floor && fabs(other) > c->floor;
+      }
+      if (edf__fits(c, fits) && matters > c->n / 2) return said[how < 2 ? how : 2];
+    }
+  return NULL;
+}
+/* Returns 1 if backward gives the derivative when array `a` has the numbers of array `b`. */
+static int edf__is_right_with(edf__check *c, edf_real *a, const edf_real *b) {
+  size_t bytes = c->x->size * sizeof *a, fits = 0;
+  edf_real *was = (edf_real *)memcpy(edf_keep(NULL, bytes), a, bytes);
+  memcpy(a, b, bytes);
+  edf__check_backward(c, 0, 1);
+  memcpy(a, was, bytes);
+  for (size_t k = 0; k < c->n; k++)
+    fits += edf__relative_error(c, (double)c->x->grad[c->entry[k].i], c->entry[k].numeric) <=
+            edf__tolerance;
+  return edf__fits(c, fits);
+}
+static const char *edf__wrong_operand(edf__check *c) {
+  edf_real *x = c->x->value, *y = c->y->value;
+  if (!c->alone || c->y->size != c->x->size) return NULL;
+  size_t i = c->entry[c->worst].i;
+  edf__slope(c, i, edf__h);
+  for (size_t k = 0; k < c->y->size; k++)          /* x[i] changes another entry of y         */
+    if (k != i && c->up[k] != c->y->value[k]) return NULL;
+  edf__check_forward(c);
+  if (edf__is_right_with(c, y, x)) return "y.value is used where x.value is meant";
+  if (edf__is_right_with(c, x, y)) return "x.value is used where y.value is meant";
+  return edf__wrong_term(c);
+}
+
 /* Returns 1 if another input has the gradient that x should have. */
 static int edf__is_exchanged(edf__check *c) {
   edf__check_backward(c, 0, 1);
@@ -6075,22 +6136,31 @@ static int edf__is_exchanged(edf__check *c) {
   return 0;
 }
 
-static const char *edf__likely(edf__check *c) {
+/* Returns the factor by which yours is wrong, over all entries or over the wrong ones. */
+static double edf__wrong_factor(const edf__check *c, int wrong_ones) {
   double yn = 0, nn = 0;
   for (const edf__entry_tried *e = c->entry; e < c->entry + c->n; e++) {
+    if (wrong_ones && !edf__is_wrong(c, e)) continue;
     yn += e->yours * e->numeric;
     nn += e->numeric * e->numeric;
   }
+  return yn / nn;
+}
+static const char *edf__likely(edf__check *c) {
   for (int m = 0; m < EDF__N_MISTAKES; m++) {
-    size_t fits = 0;                     /* Entries near a kink need not fit.                 */
+    size_t fits = 0;
+    double factor = edf__wrong_factor(c, m == EDF__NO_CASE);
     if (m == EDF__MASK && edf__is_exchanged(c))
       return "exchanged: another input has this gradient";
+    const char *operand = m == EDF__NO_CASE ? edf__wrong_operand(c) : NULL;
+    if (operand) return operand;
     for (size_t k = 0; k < c->n; k++) {
-      double would_be = edf__would_be(c, m, k, yn / nn);
+      double would_be = edf__would_be(c, m, k, factor);
       fits += edf__relative_error(c, c->entry[k].yours, would_be) <= edf__small;
     }
-    if (c->n - fits <= c->n / 25)
-      return m == EDF__FACTOR ? edf__text(edf__mistakes[m], yn / nn) : edf__mistakes[m];
+    if (edf__fits(c, fits))
+      return strchr(edf__mistakes[m], '%') ? edf__text(edf__mistakes[m], factor)
+                                           : edf__mistakes[m];
   }
   const char *probe = edf__probe(c, 0);
   if (!probe) probe = edf__probe(c, c->y->size - 1);
@@ -6110,18 +6180,20 @@ static int edf__say_breach(const edf_node *y, const edf_node *x, const char *fou
   printf("        likely: %s\n", likely);
   return 1;
 }
-/* Compares d y / d x. Prints it unless y is alone and right, with some derivative not 0. */
-static double edf__check_one(edf__check *c, edf_node *x) {
+/* Compares d y / d x. Prints the result if it is wrong or all 0, or if `show` is 1. */
+static double edf__check_one(edf__check *c, edf_node *x, int show) {
   double error = edf__compare(c, x);
   const edf__entry_tried *e = &c->entry[c->worst];
   int wrong = error > edf__tolerance, leaf = x->kind != EDF_COMPNODE;
   int zero = c->n > 0 && !wrong && !(c->alone && leaf);        /* A leaf's turn comes later.  */
   for (size_t k = 0; k < c->n; k++) zero &= c->entry[k].yours == 0;
-  if (wrong || zero || !c->alone)
+  if (wrong || zero || show)
     edf__print_result(wrong ? "FAIL" : c->n ? "ok  " : "SKIP", c->y, x,
              edf__text("worst relative error %.2g, %zu of %zu entries tried, "
                        "%zu at kinks skipped", error, c->n, x->size, c->n_kink));
-  if (zero)
+  if (zero && c->stopped)
+    printf("        every derivative is 0, since each path goes through stop\n");
+  else if (zero)
     printf("        every derivative is 0 here, which hides mistakes: try other values of %s\n",
            edf_label(x));
   if (!wrong) return error;
@@ -6133,7 +6205,7 @@ static double edf__check_one(edf__check *c, edf_node *x) {
 
 /* ---- The contract of a node. */
 
-/* Returns 1 if forward leaves an entry unwritten, or does not give the same values again. */
+/* Returns 1 if forward leaves an entry unwritten, gives NaN, or gives other values again. */
 static int edf__forward_breaks(edf__check *c) {
   edf_node *y = c->y;
   size_t bytes = y->size * sizeof *y->value;
@@ -6147,6 +6219,12 @@ static int edf__forward_breaks(edf__check *c) {
       return edf__say_breach(y, NULL, edf__text("forward does not write %s%s", edf_label(y),
                              edf__indices(y, i)), "entries that are not written: a loop that "
                              "begins late or ends early, or no shape function");
+  for (size_t i = 0; i < y->size; i++)
+    if (c->centre[i] != c->centre[i])
+      return edf__say_breach(y, NULL, edf__text("forward gives NaN at %s%s", edf_label(y),
+                                                edf__indices(y, i)),
+                             "0/0, infinity minus infinity, or the root or logarithm of a "
+                             "number below 0");
   if (!memcmp(c->centre, c->up, bytes)) return 0;
   return edf__say_breach(y, NULL, "forward gives other values when it runs again",
                          "'+=' into values that are not cleared, or a state that each run "
@@ -6208,22 +6286,68 @@ static int edf__breaks_arrays(const edf__check *c, const edf_node *node) {
   return 0;
 }
 
+/* Runs backward with inputs that have no gradient: first those of the program, then each other
+   input in turn. The line before shows a reader of a crash what ran. Returns 1 if a gradient is
+   not as with all gradients. */
+static int edf__needs_all_gradients(edf__check *c) {
+  edf_node *y = c->y;
+  for (int k = 0; k < y->n_in; k++) {
+    edf_node *without = y->in[k];
+    edf_real *grad = without->grad;
+    if (!grad) continue;
+    for (int j = 0; j < y->n_in; j++)
+      if (y->in[j] != without && y->in[j]->grad) break;
+      else if (j + 1 == y->n_in) return 0;           /* No other input has a gradient.        */
+    printf("  run   the backward of %s without %s.grad\n", edf_label(y), edf_label(without));
+    fflush(stdout);
+    for (int j = 0; j < y->n_in; j++) {
+      edf_node *x = y->in[j];
+      size_t bytes = x->size * sizeof *x->grad;
+      if (x == without || !x->grad) continue;
+      edf__check_backward(c, 0, 1);
+      edf_real *once = (edf_real *)memcpy(edf_keep(NULL, bytes), x->grad, bytes);
+      without->grad = NULL;
+      edf__check_backward(c, 0, 1);
+      without->grad = grad;
+      if (memcmp(once, x->grad, bytes))
+        return edf__say_breach(y, x, edf__text("it differs without %s.grad",
+                                               edf_label(without)),
+                               "an if that skips more than the gradient that is not needed");
+    }
+  }
+  return 0;
+}
+/* Says which inputs have no gradient, before backward runs for the first time. */
+static void edf__show_missing(const edf_node *y) {
+  for (int k = 0; k < y->n_in; k++) {
+    if (y->in[k]->grad) continue;
+    printf("  run   the backward of %s: %s has no gradient, %s.grad is NULL. Use edf_addgrad\n",
+           edf_label(y), edf_label(y->in[k]), edf_label(y->in[k]));
+    fflush(stdout);
+  }
+}
+
 static double edf__check_alone(edf_node *node, unsigned long long draws) {
   edf__check *c = edf__new_check(node, 1, draws), *other = edf__new_check(node, 1, draws);
-  int differs = 0;
+  int differs = 0, show = 0;
   for (int k = 0; k < node->n_in; k++) { /* It gets the values of x in reverse order.         */
     const edf_node *x = node->in[k];
     for (size_t i = 0; x->grad && i < x->size; i++)
       other->y->in[k]->value[i] = x->value[x->size - 1 - i];
   }
   double worst = edf__forward_breaks(c);
-  for (int k = 0; k < node->n_in && worst <= edf__tolerance; k++) {
+  int runs = worst <= edf__tolerance;
+  if (runs) edf__show_missing(c->y);
+  for (int k = 0; k < node->n_in && runs; k++) {
     edf_node *x = c->y->in[k];
     if (!x->grad) continue;
     if (node->mismatch_expected) differs |= edf__compare(c, x) > edf__tolerance;
     else if (edf__backward_breaks(c, other, x)) worst = 1;
-    else worst = fmax(worst, edf__check_one(c, x));
+    else show |= edf__compare(c, x) > edf__tolerance;
   }
+  for (int k = 0; k < node->n_in && runs && worst < 1 && !node->mismatch_expected; k++)
+    if (c->y->in[k]->grad) worst = fmax(worst, edf__check_one(c, c->y->in[k], show));
+  if (worst <= edf__tolerance && runs && edf__needs_all_gradients(c)) worst = 1;
   if (edf__breaks_arrays(c, node)) worst = 1;
   if (node->mismatch_expected && !differs && worst <= edf__tolerance)
     worst = edf__say_breach(c->y, NULL, "it is the derivative", "a mismatch was expected");
@@ -6234,32 +6358,69 @@ static double edf__check_alone(edf_node *node, unsigned long long draws) {
   return worst;
 }
 
+/* ---- Stops. No gradient goes through a Stop on purpose, so each Stop keeps its value while
+   the check moves other numbers. */
+static int edf__is_stop(const edf_node *y) {
+  return y->about && y->about->name && !strcmp(y->about->name, "Stop");
+}
+static void edf__keep_value(edf_node *y) {
+  memcpy(y->value, y->state, y->size * sizeof *y->value);
+}
+static void edf__hold_stops(int hold) {
+  for (edf_node **c = edf.compnodes; c < edf.compnodes + edf.n_compnodes; c++) {
+    edf_node *y = *c;
+    size_t bytes = y->size * sizeof *y->value;
+    if (!y->active || !edf__is_stop(y)) continue;
+    int constant = y->forward != (hold ? y->about->forward : edf__keep_value);
+    if (constant) continue;
+    if (hold) y->state = memcpy(edf_keep(NULL, bytes), y->value, bytes);
+    y->forward = hold ? edf__keep_value : y->about->forward;
+    if (hold) edf__print_result("ok  ", y, NULL, "no gradient goes through stop, on purpose: "
+                                "its value is held");
+    else y->state = NULL;
+  }
+}
+
 /* ---- Through the graph, but not through a node whose backward is not the derivative. */
+
+/* Says why the derivative of a leaf is not checked. Returns 0 if it is. */
+static int edf__skips(const edf_node *node, const edf_node *x, int after) {
+  const char *why = after ? "through a node whose backward is not the derivative" : NULL;
+  if (!x->needs_grad)
+    why = x->kind == EDF_INPUT ? "not checked: an Input without edf_want_grad"
+                               : "not checked: a frozen Parameter";
+  if (why) edf__print_result("skip", node, x, why);
+  return why != NULL;
+}
 static double edf__check_graph(edf_node *node, unsigned long long draws) {
   edf__check *c = edf__new_check(node, 0, draws);
   double worst = 0;
   int first[] = { 0, edf.n_inputs, edf.n_inputs + edf.n_parameters };  /* of each kind        */
   char *after = (char *)edf_keep(NULL, (size_t)edf__n_nodes() + 1);    /* 1 below such a node */
+  char *reaches = (char *)edf_keep(NULL, (size_t)edf__n_nodes() + 1);  /* 1 if above no Stop  */
+  reaches[first[node->kind] + node->position] = 1;
   for (int i = edf__n_nodes() - 1; i >= first[EDF_COMPNODE]; i--) {
     const edf_node *y = edf__nth(i);
-    for (int k = 0; y->active && k < y->n_in; k++)
-      after[first[y->in[k]->kind] + y->in[k]->position] |= y->mismatch_expected | after[i];
+    for (int k = 0; y->active && k < y->n_in; k++) {
+      int in = first[y->in[k]->kind] + y->in[k]->position;
+      after[in] |= y->mismatch_expected | after[i];
+      reaches[in] |= reaches[i] && !edf__is_stop(y);
+    }
   }
+  edf__hold_stops(1);
   for (int i = 0; i < first[EDF_COMPNODE]; i++) {
     edf_node *x = edf__nth(i);
     edf_real *own = x->value;
     size_t bytes = x->size * sizeof *own;
-    if (!x->active || !x->needs_grad) continue;
-    if (after[i]) {
-      edf__print_result("skip", node, x, "through a node whose backward is not the derivative");
-      continue;
-    }                                    /* An Input's values are the caller's.               */
+    if (!x->active || edf__skips(node, x, after[i])) continue;
+    c->stopped = !reaches[i];            /* An Input's values are the caller's.               */
     x->value = (edf_real *)memcpy(edf_keep(NULL, bytes), own, bytes);
     edf__push_tried(x);
-    worst = fmax(worst, edf__check_one(c, x));
+    worst = fmax(worst, edf__check_one(c, x, 1));
     x->value = own;
     edf__push_tried(x);
   }
+  edf__hold_stops(0);
   return worst;
 }
 

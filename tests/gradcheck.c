@@ -3,14 +3,15 @@
 
    Each custom node below has its mistakes beside the right line. The variable `wrong` selects
    one of them. A new mistake needs a line in a backward and a row in the table. The report must
-   name eight mistakes: sign, factor, transposed, mask, "+=", never written, exchanged, and a
-   missing term. The others must only be caught.
+   name the mistakes whose row has words. The others must only be caught.
 
    This program runs in double. In float the check sees only errors above 2 percent. */
 
 #include "harness.h"
 
-#include "edf.h"
+#include <sys/wait.h>
+
+#include "edf_slide.h"
 
 #define FAIL "FAIL"                          /* marks what is wrong in a report */
 static const double right_bound = 1e-6;      /* errors of right nodes are smaller */
@@ -20,7 +21,8 @@ enum {
   RIGHT, SIGN, HALF, NO_MASK, EMPTY, ASSIGNS, BEGINS_AT_1, NO_DY, OTHER_MASK, NO_SIGN,
   SIGN_IN_PLACES, CUT_AT_1, PLUS_X, READS_DX, EXCHANGED, TWICE_IN_B, TRANSPOSED,
   DIVIDED, NO_CROSS, STATIC, OF_BEFORE, FORGETS_LAST, ADDS_TO_Y, GIVES_NAN, PAST_Y, BELOW_DX,
-  CHANGES_X, CHANGES_DY, SIGN_BUT_ONE
+  CHANGES_X, CHANGES_DY, SIGN_BUT_ONE, FIRST_TERM_ALONE, SECOND_TERM_ALONE, SIGN_OF_TERM,
+  Y_FOR_X, X_FOR_Y, ENDS_EARLY, WRONG_IN_B, NO_TEST, FORWARD_NAN
 };
 static int wrong;
 
@@ -46,12 +48,20 @@ static double clamp_slope(double x) { return fabs(x) < 0.625; }
 static double sign_of(double x) { return x < 0 ? -1 : 1; }
 static double hide(double x) { return x < -0.5 ? -HUGE_VAL : x; }
 static double hide_slope(double x) { return x >= -0.5; }
+static double swish(double x) { return x / (1 + exp(-x)); }
+static double swish_slope(double x) {
+  double s = 1 / (1 + exp(-x));
+  return s + x * s * (1 - s);
+}
+static double leaky(double x) { return x > 0 ? x : 0.1 * x; }
+static double leaky_slope(double x) { return x > 0 ? 1 : 0.1; }
 static double cut(double dy, double at) { return dy > at ? at : dy < -at ? -at : dy; }
 
-enum { RELU, SQUARE, TANH, ABS, EXP, CLAMP, HIDE, CUBE, FUNCTIONS };
+enum { RELU, SQUARE, TANH, ABS, EXP, CLAMP, HIDE, CUBE, SWISH, LEAKY, FUNCTIONS };
 static const struct { double (*f)(double x), (*slope)(double x); } functions[FUNCTIONS] = {
   { relu, relu_slope }, { square, square_slope }, { tanh, tanh_slope }, { fabs, sign_of },
-  { exp, exp }, { clamp, clamp_slope }, { hide, hide_slope }, { cube, cube_slope }
+  { exp, exp }, { clamp, clamp_slope }, { hide, hide_slope }, { cube, cube_slope },
+  { swish, swish_slope }, { leaky, leaky_slope }
 };
 static int of_one;                   /* RELU ... */
 static const double *live;           /* y->value, except while the check uses other arrays */
@@ -64,6 +74,7 @@ static void f_forward(CompNode *y) {
   for (size_t i = 0; i < n; i++)
     y->value[i] = functions[of_one].f(x[i]) + (wrong == ADDS_TO_Y ? y->value[i] : 0);
   if (y->value != live && wrong == PAST_Y) y->value[y->size] = 1;
+  if (wrong == FORWARD_NAN) y->value[6] = NAN;
 }
 
 static double f_gradient(const CompNode *y, size_t i) {
@@ -82,12 +93,19 @@ static double f_gradient(const CompNode *y, size_t i) {
     case READS_DX:       return dx[i] * slope;
     case SIGN_BUT_ONE:   return i == 2 ? -3 * right : -right;
     case GIVES_NAN:      return i == 5 ? NAN : right;
+    case FIRST_TERM_ALONE:  return dy[i] * y->value[i] / x[i];
+    case SECOND_TERM_ALONE: return right - dy[i] * y->value[i] / x[i];
+    case SIGN_OF_TERM:   return of_one == TANH ? dy[i] * (1 + y->value[i] * y->value[i])
+                                               : 2 * dy[i] * y->value[i] / x[i] - right;
+    case Y_FOR_X:        return dy[i] * functions[of_one].slope(y->value[i]);
+    case X_FOR_Y:        return of_one == TANH ? dy[i] * (1 - x[i] * x[i]) : dy[i] * x[i];
     default:             return right;
   }
 }
 
 static void f_backward(CompNode *y) {
-  for (size_t i = wrong == BEGINS_AT_1; i < y->size && wrong != EMPTY; i++) {
+  size_t n = wrong == EMPTY ? 0 : y->size - (wrong == ENDS_EARLY);
+  for (size_t i = wrong == BEGINS_AT_1; i < n; i++) {
     double dx = f_gradient(y, i);
     if (wrong == ASSIGNS) y->in[0]->grad[i] = dx;
     else edf_addgrad(y->in[0], i, dx);
@@ -96,7 +114,7 @@ static void f_backward(CompNode *y) {
   if (y->value != live && wrong == CHANGES_DY) y->grad[5] *= 2;
 }
 
-static Parameter *around_0(void) { return numbers("x[2,4]", -1.125, 0.375); }
+static Parameter *around_0(void) { return numbers("x[2,4]", -1.125, 0.3125); }
 
 static CompNode *one_of(int which, Node *x) {
   of_one = which;
@@ -110,6 +128,7 @@ static CompNode *one(int which) {
   return y;
 }
 
+static CompNode *vector(int which) { return one_of(which, numbers("x[8]", -1, 0.3)); }
 static CompNode *at_kinks(int which) { return one_of(which, numbers("x[8]", 0, 0)); }
 
 /* The check tries a part of the entries of a large tensor. */
@@ -134,7 +153,10 @@ static void two_backward(CompNode *y) {
     double da = of_two == MUL ? bt : of_two == DIV ? 1 / bt : at > bt;
     double db = of_two == MUL ? at : of_two == DIV ? -at / (bt * bt) : bt >= at;
     int exchanged = wrong == EXCHANGED;
-    if (wrong == TWICE_IN_B) db *= 2;
+    if (wrong == TWICE_IN_B || wrong == WRONG_IN_B) db *= 2;
+    if (wrong == WRONG_IN_B) da *= -1;
+    if (wrong == NO_TEST) b->grad[i] += dy * db;
+    if (wrong == NO_TEST) db = 0;
     edf_addgrad(a, i, dy * (exchanged ? db : da));
     edf_addgrad(b, i, dy * (exchanged ? da : db));
   }
@@ -256,7 +278,22 @@ mistakes[] = {
   { "an empty backward", one, RELU, EMPTY, "written" },
   { "the loop begins at 1", one, TANH, BEGINS_AT_1, "written|x[0,0]" },
   { "exchanged factors", two, MUL, EXCHANGED, "exchanged" },
-  { "no cross term in softmax", soft, 1, NO_CROSS, "term" },
+  { "no cross term in softmax", soft, 1, NO_CROSS, "changes several" },
+
+  { "no second term of a product", one, SWISH, FIRST_TERM_ALONE, "term|product rule" },
+  { "no first term of a product", one, SWISH, SECOND_TERM_ALONE, "term|product rule" },
+  { "the sign of a term", one, SWISH, SIGN_OF_TERM, "sign|one of two terms" },
+  { "1 + y^2", one, TANH, SIGN_OF_TERM, "sign|one of two terms" },
+  { "1 for 1 - y^2", one, TANH, NO_MASK, "term" },
+  { "y for x in 3 x^2", one, CUBE, Y_FOR_X, "y.value|x.value is meant" },
+  { "y for x in a swish", one, SWISH, Y_FOR_X, "y.value|x.value is meant" },
+  { "x for y in 1 - y^2", one, TANH, X_FOR_Y, "x.value|y.value is meant" },
+  { "x for y in exp", one, EXP, X_FOR_Y, "x.value|y.value is meant" },
+  { "1 for both slopes", one, LEAKY, NO_MASK, "mask or a case|10" },
+  { "the loop ends early", one, TANH, ENDS_EARLY, "written|x[1,3]" },
+  { "the loop over a vector ends early", vector, EXP, ENDS_EARLY, "written|x[7]" },
+  { "forward gives NaN", one, TANH, FORWARD_NAN, "forward gives NaN|y[1,2]" },
+  { "both operands", two, MUL, WRONG_IN_B, "d y / d a|sign|d y / d b|factor" },
 
   { "y.grad is forgotten", one, TANH, NO_DY, "" },
   { "y.grad cut at 1", one, TANH, CUT_AT_1, "" },
@@ -437,6 +474,70 @@ TEST(parameters_and_wanted_inputs_are_checked) {
     wrong = RIGHT;
     edf_clear();
   }
+}
+
+/* Some inputs are right and some wrong: each is reported. An Input without a gradient, and a
+   frozen Parameter, are said not to be checked. */
+TEST(each_input_is_reported) {
+  static const double data[6] = { 1, 2, 3, -1, -2, 0.5 };
+  check_new(two, MUL, TWICE_IN_B, 1);
+  WORDS(captured, "ok    d y / d a|FAIL  d y / d b");
+  edf_clear();
+  Input *in = edf_input("in[2,3]");
+  Parameter *W = numbers("W[2,3]", 1, -0.375), *f = numbers("f[2,3]", 0.5, 0.25);
+  edf_feed(in, data, 2);
+  f->update = edf_frozen;
+  check(edf_name(Mul(Mul(W, f), in), "h"));
+  CHECK(error < right_bound && !strstr(captured, FAIL), "%g\n%s", error, captured);
+  WORDS(captured, "skip  d h / d in|edf_want_grad|ok    d h / d W|skip  d h / d f|frozen");
+}
+
+/* A backward that writes b->grad without a test is a crash for an Input. The last line before
+   it says what runs. */
+TEST(a_backward_runs_without_each_gradient) {
+  check_new(two, MUL, RIGHT, 1);
+  CHECK(error < right_bound, "%g\n%s", error, captured);
+  WORDS(captured, "run   the backward of y without a.grad|"
+                  "run   the backward of y without b.grad");
+  edf_clear();
+  const char *path_of_child = file("crash");
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    if (!freopen(path_of_child, "w", stdout)) _exit(0);
+    edf_gradcheck((wrong = NO_TEST, two(MUL)));
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  char text[4000] = "";
+  FILE *f = fopen(path_of_child, "r");
+  size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+  if (f) fclose(f);
+  text[n] = '\0';
+  CHECK(status != 0, "it has not crashed:\n%s", text);
+  const char *last = strrchr(text, '\n');
+  while (last && last > text && last[-1] != '\n') last--;
+  CHECK(last && strstr(last, "without b.grad"), "the last line is not about b:\n%s", text);
+}
+
+/* A Stop has no gradient on purpose: that of a stopped path, and straight through a floor. */
+TEST(a_stop_is_held) {
+  numbers("W[2]", 0.5, 1.5);
+  numbers("x[2]", 2, -1.5);
+  check(edf_equations("y = stop(W[I]) x[I]"));
+  CHECK(error < right_bound && !strstr(captured, FAIL), "%g\n%s", error, captured);
+  WORDS(captured, "stop|on purpose|ok    d y / d x");
+  check(edf_equations("q[i] = x[i] + stop(floor(x[i]) - x[i])"));
+  CHECK(error < right_bound && !strstr(captured, FAIL), "%g\n%s", error, captured);
+  WORDS(captured, "stop|ok    d q / d x");
+  CHECK(!strstr(captured, "every derivative is 0"), "%s", captured);
+  of_one = TANH;
+  live = NULL;
+  wrong = SIGN;
+  check(Mul(edf_find("q"), edf_compnode("Mine", f_forward, f_backward, edf_find("x"))));
+  CHECK(error > wrong_bound && strstr(captured, "sign"), "%g\n%s", error, captured);
+  wrong = RIGHT;
 }
 
 /* No gradient flows through it, and so none is compared with it. */
