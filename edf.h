@@ -2392,8 +2392,8 @@ static void edf__contract(edf__contraction *c, int assign, edf_node *const of[3]
 }
 
 /* ---- Masks. A pair that a mask excludes has no influence, also if it is NaN or infinite. If
-   all numbers are finite, another factor is 0 for these pairs, and the fast loops run. If not,
-   and on a device, a slower loop leaves the pairs out. */
+   all products are finite, another factor is 0 for these pairs, and the fast loops run. If one
+   may not be, and on a device, a slower loop leaves the pairs out. */
 
 /* Finds the masks of a term for the loops of its nest. An index that the nest does not have
    takes the value that excludes least. Returns how many masks there are. */
@@ -2431,9 +2431,11 @@ static void edf__contract_kept(const edf_nest *nest, const edf_mask *mask, int n
   } while (k >= 0);
 }
 
-static int edf__is_finite(const edf_real *v, size_t n) {
+/* Returns 1 if all numbers are so small that no product of three of them is infinite. */
+static int edf__are_small(const edf_real *v, size_t n) {
+  const edf_real limit = (edf_real)(EDF_REAL_IS_DOUBLE ? 1e100 : 1e12);
   int bad = 0;
-  for (size_t i = 0; i < n; i++) bad |= !(v[i] - v[i] == 0);
+  for (size_t i = 0; i < n; i++) bad |= !(v[i] > -limit && v[i] < limit);
   return !bad;
 }
 /* Runs a term with masks, on a device if it has a kernel. */
@@ -2453,10 +2455,10 @@ static void edf__run_term(const edf_node *y, int t, int x, int assign, edf_node 
   edf__einsum *m = edf__einsum_of(y);
   edf__contraction *c = &m->run[3 * t + x];
   edf_mask mask[EDF__MAX_MASK];
-  int finite = !m->e.term[t].masks || !edf_device;
-  for (int k = EDF_A; m->e.term[t].masks && finite && k <= EDF_B; k++)
-    finite = edf__is_finite(edf__array_of(of, grads, k), of[k] ? of[k]->size : 1);
-  if (finite) { edf__contract(c, assign, of, grads); return; }
+  int fast = !m->e.term[t].masks || (!edf_device && edf__are_small(&c->nest.alpha, 1));
+  for (int k = EDF_A; m->e.term[t].masks && fast && k <= EDF_B; k++)
+    fast = edf__are_small(edf__array_of(of, grads, k), of[k] ? of[k]->size : 1);
+  if (fast) { edf__contract(c, assign, of, grads); return; }
   if (assign) edf__fill(of[EDF_OUT], grads & 1 ? EDF_GRAD : EDF_VALUE, 0);
   edf__run_kept(&c->nest, mask, edf__find_masks(m, &m->e.term[t], mask), of, grads);
 }

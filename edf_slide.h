@@ -3144,6 +3144,7 @@ static edf_slide__value edf_slide__log_sum(edf_slide__statement *l, const edf_sl
   if (x->sort != EDF_SLIDE__A_SUM || x->in->next) return none;
   edf_slide__find_parts(l, x->in, &of);
   if (!of.exponent || of.n_sum != 1) return none;
+  unsigned own = 0;
   edf_slide__expr *sum = edf_slide__new_expr(EDF_SLIDE__A_SUM, x->at, of.exponent);
   sum->masks = of.masks;
   u = edf_slide__value_of(l, sum);
@@ -3155,15 +3156,19 @@ static edf_slide__value edf_slide__log_sum(edf_slide__statement *l, const edf_sl
     w = edf_slide__value_of(l, p);
     if (!w.node) w = edf_slide__number_value(l, 0);
   }
+  for (int m = 0; m < l->n_mask; m++)
+    if (of.over & edf_slide__pair(&l->mask[m])) own |= of.masks & 1u << m;
+  u = edf_slide__guarded(l, u, of.masks & ~own);       /* masks of the term around it         */
+  w = edf_slide__guarded(l, w, of.masks & ~own);
   unsigned has = edf_slide__ref_has(&u.at) | of.over | (w.node ? edf_slide__ref_has(&w.at) : 0);
-  y = edf_slide__filled(l, u, of.masks, has);
+  y = edf_slide__filled(l, u, own, has);
   has = edf_slide__ref_has(&y.at);
-  test = edf_slide__masks_test(l, w.node ? of.masks : 0, has, 0);
+  test = edf_slide__masks_test(l, w.node ? own : 0, has, 0);
   if (test.node) {                       /* w is 0 where a mask excludes it                   */
     edf_slide__value kept = edf_slide__new_value(l, NULL, has);
     edf_slide__making to;
     edf_slide__begin_equation(&to, l, &kept.at);
-    to.masks = of.masks;
+    to.masks = own;
     edf_slide__add_term(&to, &w, &test, NULL);
     kept.node = edf_slide__end_equation(&to, NULL, EDF_SLIDE__SUM);
     w = kept;
