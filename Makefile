@@ -35,8 +35,10 @@ help:
 	@echo 'make clean      remove build/'
 	@echo 'Settings: CC=, CFLAGS=, BLAS=openblas (or blis, cblas), CUDA=1 (GPU; CUDA_ARCH=90)'
 
-# ---- The settings that change what is built: the flags of a CBLAS and of the GPU backend
+# ---- The settings that change what is built: the flags of a CBLAS and of the GPU backend. Three
+# goals build nothing.
 
+ifneq ($(filter-out help lines clean,$(or $(MAKECMDGOALS),help)),)
 ifneq ($(BLAS),none)
   $(shell mkdir -p build && CC='$(CC)' sh tests/blas.sh $(BLAS) > build/blas.mk)
   include build/blas.mk
@@ -50,6 +52,7 @@ ifneq ($(filter-out 0,$(CUDA)),)
 endif
 FLAGS  := $(CC) $(CFLAGS) $(BLAS_CFLAGS) $(GPU_LIBS) $(BLAS_LIBS)
 $(shell mkdir -p build && echo '$(FLAGS)' | cmp -s - build/flags || echo '$(FLAGS)' > build/flags)
+endif
 LIBS    = $(GPU_LIBS) $(BLAS_LIBS) -lm
 ENV     = OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BLAS_ENV)
 
@@ -76,7 +79,7 @@ build/edf_cuda.o build/edf_cuda_double.o: edf_cuda.cu edf.h
 examples: $(NAMES:%=build/%)
 
 CHOSEN = $(filter $(EXAMPLE) $(EXAMPLE)_% 0$(EXAMPLE)_%,$(NAMES))
-ifneq ($(words $(CHOSEN)),1)
+ifneq ($(and $(filter run,$(MAKECMDGOALS)),$(filter-out 1,$(words $(CHOSEN)))),)
   $(error EXAMPLE=$(EXAMPLE): expected the number or the name of one of $(NAMES))
 endif
 

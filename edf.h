@@ -5675,7 +5675,7 @@ static void edf__restore_marks(char *old) {
 }
 
 static void edf__write_program(edf_page *out, const edf_node *all) {
-  static const char *const title[] = { "inputs\n", "parameters, %zu numbers\n" };
+  static const char *const title[] = { "inputs\n", "parameters, %zu number%s\n" };
   char **text = (char **)edf_keep(NULL, ((size_t)edf.n_compnodes + 1) * sizeof *text);
   size_t numbers = 0;
   int kind = -1, n = 0;                  /* kind of the last line, number of texts            */
@@ -5683,7 +5683,7 @@ static void edf__write_program(edf_page *out, const edf_node *all) {
   for (int i = 0; i < edf.n_parameters; i++) numbers += edf.parameters[i]->size;
   for (int i = 0; i < edf.n_inputs + edf.n_parameters; i++) {
     const edf_node *x = edf__nth(i);
-    if (kind != (int)x->kind) edf_write(out, title[x->kind], numbers);
+    if (kind != (int)x->kind) edf_write(out, title[x->kind], numbers, numbers == 1 ? "" : "s");
     kind = (int)x->kind;
     edf_write(out, "       %s", edf_label(x));
     edf__write_about(out, x);

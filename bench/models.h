@@ -1,8 +1,8 @@
 /* models.h - the models of examples 05, 06 and 07 for the benchmarks, and the products of their
    steps. A function is `static inline` if some program does not use it. */
 
-#ifndef MODELS_H
-#define MODELS_H
+#ifndef BENCH_MODELS_H
+#define BENCH_MODELS_H
 
 enum { LETTERS = 65 };
 

@@ -2,7 +2,7 @@
 # The handout compiler: runs every block of Markdown pages, and compares what it prints with the
 # block behind it. For the notes, the README, and an instructor's own pages.
 #   sh notes/handout.sh [--write] FILE.md ...      or   make handout FILE=FILE.md
-# --write: pictures are replaced by what was drawn, and line numbers by the right ones.
+# --write: pictures are replaced by what was drawn.
 #
 #   ```c [NAME.c]            a program; blocks without a main belong to the next one that has one
 #   ```c of FILE             not run: these lines stand in FILE so, but for blanks before them
@@ -15,7 +15,7 @@
 #                            the project; of a `make` it is seen whether there is that target
 #   ``` or four blanks       the output of the block before; "..." stands for what is left out
 #   ![...](FILE.svg)         a picture that a program above has drawn: the same, but for rounding
-#   `edf_sgd` (edf.h:123)    a name is defined in this line of a file; --write puts it right
+#   `edf_sgd` (edf.h)        a name is defined in this file; the book adds the line number
 # A block in a comment, <!-- c ... -->, runs and is not shown. What nothing has made is an error.
 
 top=$(cd "$(dirname "$0")/.." && pwd) || exit 1
@@ -185,9 +185,8 @@ page() {
   done < $dir/list
   settle
   [ ! -f $dir/parts ] || fail 'no main follows'
-  awk -v top=$top -v write=$write -f $top/notes/places.awk "$file" > $dir/places
-  if [ "$write" ]; then cmp -s $dir/places "$file" || cat $dir/places > "$file"
-  elif [ -s $dir/places ]; then kind=places; fail 'a name stands elsewhere' $dir/places; fi
+  awk -v top=$top -f $top/notes/places.awk "$file" > $dir/places
+  [ ! -s $dir/places ] || { kind=places; fail 'a name is not in its file' $dir/places; }
 }
 
 write=

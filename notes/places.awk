@@ -1,5 +1,5 @@
-# Where a page says that a name stands in a file of the project, `edf_backward` (edf.h:1287), is
-# it defined there? Prints what is wrong; with write=1 the page, as it should be.
+# Where a page says that a name stands in a file of the project, `edf_backward` (edf.h), is it
+# defined there? Prints what is wrong; with write=1 the page with line numbers: (edf.h:1287).
 #   awk -v top=DIR [-v write=1] -f places.awk PAGE
 
 # 2: its body, or its chapter, begins here; 1: its macro.
@@ -20,22 +20,18 @@ function place(name, file,    line, n, k, found, best) {
 {
   done = ""
   rest = $0
-  while (match(rest, /`[^`]*` \([a-z_]+[.](h|cu):[0-9]*\)/)) {
-    whole = substr(rest, RSTART, RLENGTH)
-    name = whole
+  while (match(rest, /`[^`]*` \([a-z_]+[.](h|cu)\)/)) {
+    before = substr(rest, 1, RSTART - 1)
+    name = whole = substr(rest, RSTART, RLENGTH)
+    rest = substr(rest, RSTART + RLENGTH)
     sub(/^`/, "", name)
     sub(/`.*/, "", name)
     file = whole
     sub(/.*\(/, "", file)
-    number = file
-    sub(/[)]$/, "", number)
-    sub(/:.*/, "", file)
-    sub(/.*:/, "", number)
+    sub(/[)]$/, "", file)
     line = place(name, file)
-    if (!write && line != number + 0)
-      print FILENAME ":" FNR ": " name " stands at " file ":" (line ? line : "?") ", not " number
-    done = done substr(rest, 1, RSTART - 1) "`" name "` (" file ":" line + 0 ")"
-    rest = substr(rest, RSTART + RLENGTH)
+    if (!line && !write) print FILENAME ":" FNR ": " name " does not stand in " file
+    done = done before "`" name "` (" file (line ? ":" line : "") ")"
   }
   if (write) print done rest
 }

@@ -203,4 +203,16 @@ learns_xor() {                             # learns_xor PROGRAM COMPILER FLAGS
 learns_xor hw1 $quick -g -I.
 learns_xor part_one $quick $warnings -std=c99
 [ -z "$cxx" ] || learns_xor part_one $cxx $warnings -x c++ -std=c++11
+
+# ---- make help, lines and clean build nothing, and need no example
+
+mkdir -p "$dir/make/examples" && rm -rf "$dir/make/build"
+cp Makefile edf*.h "$dir/make" && cp examples/*.[ch] "$dir/make/examples"
+for goal in help lines clean; do
+  { make -C "$dir/make" $goal EXAMPLE=none && [ ! -e "$dir/make/build" ]; } > "$dir/out" 2>&1
+  verdict $? "make $goal"
+done
+make -C "$dir/make" -n run EXAMPLE=none > "$dir/out" 2>&1
+[ $? != 0 ] && grep -q 'EXAMPLE=none: expected' "$dir/out"
+verdict $? 'make run EXAMPLE=none'
 exit $bad

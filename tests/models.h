@@ -1,8 +1,8 @@
 /* models.h - models with all layers and functions: the tensors that they read, declared as in
    plain.h, and what they build. The last node is the loss. */
 
-#ifndef MODELS_H
-#define MODELS_H
+#ifndef TESTS_MODELS_H
+#define TESTS_MODELS_H
 
 #include "plain.h"
 

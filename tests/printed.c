@@ -772,4 +772,15 @@ TEST(own_nodes_are_comments) {
   STOPS(edf_equations("%s", text), "y");
 }
 
+TEST(one_parameter_has_one_number) {
+  edf_node *w = edf_parameter("w");
+  Tanh(w);
+  CAPTURE(edf_print_program(stdout));
+  WORDS(captured, "parameters, 1 number\n");
+  edf_parameter("v[3]");
+  CAPTURE(edf_print_program(stdout));
+  WORDS(captured, "parameters, 4 numbers\n");
+  edf_clear();
+}
+
 int main(void) { return harness_main(); }
