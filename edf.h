@@ -1487,14 +1487,14 @@ static inline float edf__exp(float x) {
   int32_t nan = (0x7f800000 - size) >> 31;                     /* all ones for a NaN          */
   float t = edf__float_of((bits ^ size) | (size < limit ? size : limit) | nan);
   float whole = t * 1.44269504f + 12582912.f;                  /* its low bits are n          */
-  float n = whole - 12582912.f;
+  int32_t k = edf__bits_of(whole) - edf__bits_of(12582912.f), half = k >> 1;
+  float n = (float)k;                    /* not whole - 12582912.f: x87 keeps more digits     */
   float r = (t - n * 0.693359375f) + n * 2.12194440e-4f;
   float p = 1.9875691500e-4f * r + 1.3981999507e-3f;
   p = p * r + 8.3334519073e-3f;
   p = p * r + 4.1665795894e-2f;
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
-  int32_t k = edf__bits_of(whole) - edf__bits_of(12582912.f), half = k >> 1;
   return (p * r * r + r + 1) * edf__power_of_two(half) * edf__power_of_two(k - half);
 }
 
