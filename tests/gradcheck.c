@@ -5,7 +5,7 @@
    one of them. A new mistake needs a line in a backward and a row in the table. The report must
    name the mistakes whose row has words. The others must only be caught.
 
-   This program runs in double. In float the check sees only errors above 2 percent. */
+   This program runs in double. nodes.c and layers.c run the check in float too. */
 
 #include "harness.h"
 

@@ -1,5 +1,6 @@
 /* nodes.c - every node of edf.h: values against their definition in double, gradients against
-   differences of the definition under a random cotangent; extreme numbers; random numbers.
+   differences of the definition under a random cotangent; edf_gradcheck, which accepts them;
+   extreme numbers; random numbers.
    A new node needs a definition and a row in the table. */
 
 #include "harness.h"
@@ -9,6 +10,7 @@
 enum { BATCH = 3, MOST = 128, WIDEST = 70 };
 static const double epsilon = EDF_REAL_IS_DOUBLE ? DBL_EPSILON : FLT_EPSILON;
 static const double close_gradient = EDF_REAL_IS_DOUBLE ? 1e-7 : 1e-4;
+static const double accepted = EDF_REAL_IS_DOUBLE ? 1e-6 : 5e-3;   /* by the gradient check */
 static const double pi = 3.14159265358979323846, range = EDF_REAL_IS_DOUBLE ? 700 : 87;
 
 static double at(const edf_node *x, size_t i) { return (double)x->value[i]; }
@@ -260,14 +262,24 @@ static void check(const char *const *shape, int variant) {
   }
 }
 
+static void is_accepted(const char *const *shape) {
+  static double error;
+  for (int draw = 0; draw < 3; draw++) {
+    CAPTURE(error = edf_gradcheck(build(shape, PLAIN)));
+    CHECK(error < accepted, "%s: %g\n%s", shape[0], error, captured);
+  }
+}
+
 /* Vectors of 1 to WIDEST entries are tried too, because loops are made of the vectors of a
    machine and of what is left. */
 static void node_is_its_definition(void) {
   char first[16], second[16];
   const char *const of_length[2] = { first, second };
   int variants = !tested->two ? FIRST_ONLY : tested->shape == classes ? SECOND_ONLY : WIDE;
-  for (shapes *s = tested->shape; (*s)[0]; s++)
+  for (shapes *s = tested->shape; (*s)[0]; s++) {
     for (int variant = PLAIN; variant < variants; variant++) check(*s, variant);
+    is_accepted(*s);
+  }
   for (int n = 1; n <= WIDEST; n++) {
     snprintf(first, sizeof first, "a[%d]", n);
     snprintf(second, sizeof second, tested->shape == classes ? "y" : "c[%d]", n);
@@ -275,6 +287,37 @@ static void node_is_its_definition(void) {
     if (tested->one) check(of_length, WIDE);
   }
   edf_clear();
+}
+
+/* ---- What the gradient check sees: this backward of tanh is wrong by 3 percent. */
+
+static void curve_forward(edf_node *y) {
+  for (size_t i = 0; i < y->size; i++) y->value[i] = (edf_real)tanh(at(y->in[0], i));
+}
+static double too_much;
+static void curve_backward(edf_node *y) {
+  for (size_t i = 0; i < y->size; i++) {
+    double slope = (1 + too_much) * (1 - at(y, i) * at(y, i));
+    edf_addgrad(y->in[0], i, y->grad[i] * (edf_real)slope);
+  }
+}
+
+TEST(three_percent_are_seen) {
+  static double error;
+  for (int n = 1; n <= 1000; n *= 10)
+    for (unsigned seed = 1; seed <= 5; seed++) {
+      edf_clear();
+      edf_seed(seed);
+      edf_node *x = edf_parameter("x[%d]", n);
+      edf_init_uniform(x, -2, 2);
+      edf_node *y = edf_compnode("Curve", curve_forward, curve_backward, x);
+      for (int wrong = 0; wrong < 2; wrong++) {
+        too_much = 0.03 * wrong;
+        CAPTURE(error = edf_gradcheck(y));
+        CHECK((error > accepted) == wrong && !strstr(captured, "FAIL") == !wrong,
+              "%d entries: %g\n%s", n, error, captured);
+      }
+    }
 }
 
 /* ---- Extreme numbers, kinks, NaN */
