@@ -1,8 +1,9 @@
 #!/bin/sh
 # The grader: solutions of all problem sets get 100 points. A wrong submission loses the points
 # of its mistake alone, and the report names it. A hostile one ends with the right score, a
-# report, and no process or file left behind.
-#   sh tests/grade.sh [DIRECTORY [SET ...]]        for what is built; ps1 ... ps6, hostile
+# report, and no process or file left behind. If a limit of the sandbox cannot be set, the
+# grader refuses. On a system without a sandbox the solutions are graded with --no-sandbox.
+#   sh tests/grade.sh [DIRECTORY [SET ...]]   for what is built; ps1 ... ps6, hostiles, sandbox
 
 cd "$(dirname "$0")/.." || exit 1
 dir=${1:-build/tests/grade}
@@ -23,8 +24,8 @@ verdict() {                                    # verdict STATUS NAME
   tail -n 30 "$dir/out" | sed 's/^/  /'
 }
 graded() {                                     # graded SET FILE ID [ARGS]: the report
-  make -s -C notes/assignments PS="${1#ps}" FILE="$2" ID="$3" BUILD="$dir/build" ARGS="$4" \
-    grade > "$dir/out" 2>&1
+  make -s -C notes/assignments PS="${1#ps}" FILE="$2" ID="$3" BUILD="$dir/build" \
+    ARGS="$no_sandbox $4" grade > "$dir/out" 2>&1
 }
 handout() {                                    # handout SET FILE: with the numbers of ann
   make -s -C notes/assignments PS="${1#ps}" BUILD="$dir/build" ready &&
@@ -83,7 +84,7 @@ kit() {
   cp "$dir/build/edf.o" "$dir/kit/build/grade"         # it takes long
   (cd "$dir/kit" && test -s AGENTS.md &&
    ${CC:-cc} -std=c99 -g -Wall -Wextra -Werror ps1.c -lm -o mine &&
-    { ./mine; make -s grade ID=ann; }) > "$dir/out" 2>&1
+    { ./mine; make -s grade ID=ann ARGS=$no_sandbox; }) > "$dir/out" 2>&1
   has 'not implemented' && has '^total  *[0-9] of 100 '
   verdict $? kit
 }
@@ -100,38 +101,15 @@ own() {
   printf '%s\n' '#include "ps7.h"' 'edf_node *cube(edf_node *x) {' \
     '  return edf_equations("y[b,i] = @K@ %s[b,i]^3", x->name);' '}' > "$dir/own/ps7/handout.md"
   at="-C $dir/own PS=7 ID=ann EDF=$PWD BUILD=$dir/build"
-  make -s $at handout > "$dir/own/ps7/ps7.c" && make -s $at grade > "$dir/out" 2>&1
+  make -s $at handout > "$dir/own/ps7/ps7.c" &&
+    make -s $at grade ARGS=$no_sandbox > "$dir/out" 2>&1
   has '^total  *100 of 100 '
   verdict $? own-problem
 }
 
 # ---- Each as an ordinary user, in a kit of that user
 
-hostile() {                                    # hostile NUMBER SCORE NAME
-  home=$kit/$3 score=$2 why=
-  mkdir -p "$home/tmp"
-  { printf '#define HOSTILE %s\n#define HOSTILE_FOLDER "%s"\n' $1 "$home"
-    cat "$mistakes/hostile.h"
-    sed 's/^  \*L = sqrt/  hostile();\n&/' "$dir/ps1.c"; } > "$home/ps1.c"
-  [ -z "$user" ] || chown -R $user "$home"
-  (cd "$kit" && $run env TMPDIR="$home/tmp" make -s FILE="$home/ps1.c" ID=ann \
-    ARGS="--gradescope $home/results.json --autolab" grade) > "$dir/out" 2>&1
-  has "^total  *$score of 100 " || why='the score'
-  grep -q "^  \"score\": $score,$" "$home/results.json" || why="$why, the report"
-  tail -n 1 "$dir/out" | grep -q '^{"scores": {"by hand": 1*0,' || why="$why, the last line"
-  left=$(ls -A "$home" "$home/tmp" | grep -v -x -e "$home.*" -e ps1.c -e results.json -e tmp)
-  [ -z "$left" ] && [ -f "$home/ps1.c" ] || why="$why, files: $left"
-  left=$(ps -eo args | grep '/grade-[A-Za-z0-9]*/student')
-  [ -z "$left" ] || why="$why, processes: $left"
-  [ -z "$why" ]
-  verdict $? hostile-$3
-}
-
-hostiles() {
-  why='a command in the name runs'
-  make -C notes/assignments grade ID='x$(shell touch '"$dir"'/ran)' PS=1 > "$dir/out" 2>&1
-  [ $? != 0 ] && has 'must not contain' && [ ! -e "$dir/ran" ]
-  verdict $? hostile-id
+kit_of_user() {                                # sets kit, and run and user if root runs this
   run= user= kit=$(mktemp -d)
   [ "$(id -u)" = 0 ] && command -v setpriv > /dev/null && user=65534 &&
     run="setpriv --reuid=$user --regid=$user --clear-groups"
@@ -141,6 +119,53 @@ hostiles() {
   cp "$dir/build/edf.o" "$kit/build/grade"
   chmod a+rX "$kit"
   [ -z "$user" ] || chown -R $user "$kit"
+  (cd "$kit" && $run make -s ready)
+}
+
+submit() {                                     # submit NUMBER NAME: a hostile file
+  home=$kit/$2
+  mkdir -p "$home/tmp"
+  { printf '#define HOSTILE %s\n#define HOSTILE_FOLDER "%s"\n' $1 "$home"
+    cat "$mistakes/hostile.h"
+    sed 's/^  \*L = sqrt/  hostile();\n&/' "$dir/ps1.c"; } > "$home/ps1.c"
+  [ -z "$user" ] || chown -R $user "$home"
+}
+
+grade_in_kit() {                               # grade_in_kit ARGS COMMAND ...: COMMAND make
+  rm -rf "$home/results.json" "$home/outside" "$home/tmp"/grade-*
+  args=$1
+  shift
+  (cd "$kit" && "$@" env TMPDIR="$home/tmp" make -s FILE="$home/ps1.c" ID=ann \
+    ARGS="--gradescope $home/results.json --autolab $args" grade) > "$dir/out" 2>&1 < /dev/null
+}
+
+left_files() {
+  ls -A "$home" "$home/tmp" | grep -v -x -e "$home.*" -e ps1.c -e results.json -e tmp -e secret
+}
+
+hostile() {                                    # hostile NUMBER SCORE NAME [COMMAND ...]
+  number=$1 score=$2 name=$3 why=
+  shift 3
+  submit $number $name
+  grade_in_kit '' $run "$@"
+  [ "$(grep -c '^total ' "$dir/out")" = 1 ] && has "^total  *$score of 100 " || why='the score'
+  grep -q "^  \"score\": $score,$" "$home/results.json" || why="$why, the report"
+  tail -n 1 "$dir/out" | grep -q '^{"scores": {"by hand": 1*0,' || why="$why, the last line"
+  left=$(left_files)
+  [ -z "$left" ] && [ -f "$home/ps1.c" ] || why="$why, files: $left"
+  left=$(ps -eo args | grep "$home/tmp/grade-[A-Za-z0-9]*/student")
+  [ -z "$left" ] || why="$why, processes: $left"
+  [ -z "$why" ]
+  verdict $? hostile-$name
+}
+
+hostiles() {
+  why='a command in the name runs'
+  make -C notes/assignments grade ID='x$(shell touch '"$dir"'/ran)' PS=1 > "$dir/out" 2>&1
+  [ $? != 0 ] && has 'must not contain' && [ ! -e "$dir/ran" ]
+  verdict $? hostile-id
+  [ -z "$no_sandbox" ] || { echo 'skip grade-hostiles: no sandbox'; return; }
+  kit_of_user
   hostile 1 90 endless-loop
   hostile 2 90 fork
   hostile 3 90 memory
@@ -149,10 +174,122 @@ hostiles() {
   hostile 6 100 kills-all
   hostile 7 100 deletes
   hostile 8 90 writes-everywhere
+  hostile 9 100 writes-outside
+  hostile 12 90 prints-a-report
+  hostile 13 100 kills-the-grader
+  hostile 12 90 few-descriptors sh -c 'ulimit -n 64; exec "$@"' sh
+  library && hostile 11 90 many-descriptors env LD_PRELOAD="$kit/broken.so" BROKEN='open 300 0'
   rm -rf "$kit"
 }
 
-for set in ${*:-ps1 ps2 ps3 ps4 ps5 ps6 kit own hostiles}; do
+# ---- A limit is missing, and the grader refuses. The library broken.c makes calls fail.
+
+library() {
+  ${CC:-cc} -shared -fPIC "$mistakes/broken.c" -o "$kit/broken.so" -ldl 2> /dev/null &&
+    [ -z "$(LD_PRELOAD="$kit/broken.so" sh -c : 2>&1)" ] && return
+  echo 'skip grade-sandbox: LD_PRELOAD of tests/assignments/broken.c'
+  return 1
+}
+
+refused() {                                    # refused NAME LIMIT COMMAND ...
+  name=$1 limit=$2 why=
+  shift 2
+  grade_in_kit '' "$@" && why='its exit status is 0'
+  has '^grade: refused' || why="$why, it does not refuse"
+  has "^  limit:  *$limit$" || why="$why, it does not say: limit: $limit"
+  ! has '^total ' || why="$why, it prints a score"
+  ! has 'SIGNALS ALL' || why="$why, it signals all processes"
+  [ ! -e "$home/results.json" ] || why="$why, it writes a report"
+  left=$(left_files)
+  [ -z "$left" ] || why="$why, files: $left"
+  [ -z "$why" ]
+  verdict $? sandbox-$name
+}
+
+broken() {                                     # broken WHO COMMAND ...: rows of broken.txt
+  who=$1
+  shift
+  grep -v '^#' "$mistakes/broken.txt" | while IFS='|' read -r call limit only; do
+    call=${call% } limit=${limit# } limit=${limit% } only=${only# }
+    case $who$only in userroot) continue ;; esac
+    refused "$who-$(echo $call | tr ' ' -)" "$limit" "$@" env LD_PRELOAD="$kit/broken.so" \
+      BROKEN="$call"
+    [ $bad = 0 ]
+  done || bad=1
+}
+
+# The second part cannot start. The report keeps the first, and says that others are missing.
+broken_later() {
+  why='the report'
+  grade_in_kit '' $run env LD_PRELOAD="$kit/broken.so" BROKEN='fork 5 11'
+  [ $? != 0 ] && has '^grade: refused' && ! has 'SIGNALS ALL' && ! has '^total ' &&
+    grep -q '^  "score": 10,$' "$home/results.json" &&
+    grep -q 'not graded: the grader refused.*start' "$home/results.json"
+  verdict $? sandbox-second-part
+}
+
+asked() {                                      # asked NAME COMMAND ...: with --no-sandbox
+  name=$1 why='it is not graded, or the report does not say how'
+  shift
+  grade_in_kit --no-sandbox "$@"
+  has '^total  *100 of 100 ' && [ "$(grep -c '^graded with --no-sandbox' "$dir/out")" = 2 ] &&
+    grep -q '^  "output": "graded with --no-sandbox' "$home/results.json" &&
+    tail -n 1 "$dir/out" | grep -q '^{"scores": {"by hand": 10,'
+  verdict $? sandbox-asked-$name
+}
+
+# As root: the program is nobody's, and root that cannot become nobody does not grade.
+root() {
+  [ "$(id -u)" = 0 ] || { echo 'skip grade-sandbox-root: not root'; return; }
+  why='the program reads files of root'
+  chown -R 0 "$home"
+  submit 14 reads-a-secret
+  echo 'only root reads this' > "$home/secret"
+  chmod 600 "$home/secret"
+  grade_in_kit ''
+  has '^total  *90 of 100 ' && ! has 'only root reads'
+  verdict $? hostile-reads-a-secret
+  home=$kit/writes-outside
+  setpriv --bounding-set=-setuid --inh-caps=-setuid true 2> /dev/null ||
+    { echo 'skip grade-sandbox-root: setpriv'; return; }
+  refused root-no-setuid user setpriv --bounding-set=-setuid --inh-caps=-setuid
+  [ -f "$kit/broken.so" ] && broken root setpriv --groups=4
+}
+
+# Root of a user namespace is the user itself outside, and cannot become nobody.
+namespace() {                                  # namespace NAME COMMAND ...
+  name=$1
+  shift
+  "$@" unshare -r true 2> /dev/null || { echo "skip grade-sandbox-$name: unshare -r"; return; }
+  refused $name 'supplementary groups' "$@" unshare -r
+  asked $name "$@" unshare -r
+}
+
+sandbox() {
+  [ -z "$no_sandbox" ] || { echo 'skip grade-sandbox: no sandbox'; return; }
+  kit_of_user
+  submit 9 writes-outside
+  namespace namespace $run
+  asked user $run
+  $run mkdir "$kit/other"
+  $run cp "$kit/build/grade/edf.o" "$kit/other"
+  other="env MAKEFLAGS=e BUILD=$kit/other CC=$kit/cc"
+  printf '#!/bin/sh\nexec %s -U__linux__ "$@"\n' "${CC:-cc}" > "$kit/cc"
+  chmod a+rx "$kit/cc"
+  refused other-system system $run $other
+  asked other-system $run $other
+  library && broken user $run && broken_later
+  root
+  rm -rf "$kit"
+}
+
+# Does this system have a sandbox?
+no_sandbox=
+handout ps1 "$answers/ps1.c" > "$dir/ps1.c"
+graded ps1 "$dir/ps1.c" ann '--part slope'
+has '^grade: refused' && no_sandbox=--no-sandbox
+
+for set in ${*:-ps1 ps2 ps3 ps4 ps5 ps6 kit own hostiles sandbox}; do
   case $set in
     ps*) solution $set; wrong $set ;;
     *) $set ;;

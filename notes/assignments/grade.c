@@ -1,12 +1,17 @@
 /* grade.c - runs a student's file and judges it, part by part; make grade calls it so:
 
      grade FILE --id ID [--gradescope FILE] [--json FILE] [--autolab] [--seed N] [--part NAME]
+                        [--no-sandbox]
      grade --handout FILE --id ID         the handout with the numbers of this id
 
    The score belongs to this process, which runs no code of the student's and tells it nothing.
    For each part it starts two others: the student's program (desk.c) in a sandbox, and a judge
    (judge.c) that sends it numbers, compares what comes back, and ends with the share of the
-   points. The report is written anew after each part, when both are gone. */
+   points. The report is written anew after each part, when both are gone.
+
+   If a limit of the sandbox cannot be set, the grader refuses: it does not run the student's
+   program, says which limit it is, and exits with status 2. --no-sandbox grades all the same,
+   and the report says so. */
 #define _GNU_SOURCE
 #include "grade.h"
 #include "judge.h"
@@ -22,9 +27,11 @@ typedef struct { double score; char text[2 * SAID]; } grade_result;
 
 static struct {
   const char *gradescope, *json, *part, *handout;
-  int autolab;
+  int autolab, part_now;
+  int reported;                          /* 1: a report has been written                      */
   unsigned long long seed;
   char folder[1024], program[1100], here[1100];
+  char note[400];                        /* with --no-sandbox: what is missing                */
 } grade;
 static grade_result results[PARTS];
 
@@ -60,7 +67,66 @@ static void grade_say(grade_result *r, const char *format, const char *a, double
   snprintf(r->text + n, sizeof r->text - n, format, a, b);
 }
 
+/* ---- Refusing */
+static void grade_write_reports(void);
+static int grade_count(void);
+static int grade_is_chosen(int part);
+
+static void grade_clean(void) {
+  rmdir(grade.here);
+  unlink(grade.program);
+  rmdir(grade.folder);
+}
+
+/* A limit is missing. Parts without a result say so in a report that exists already. */
+static void grade_refuse(const sandbox_report *r) {
+  const sandbox_step *s = r->failed;
+  const char *limit = s ? s->limit : "start";
+  fprintf(stderr, "grade: refused: the student's program does not run without its sandbox\n"
+          "  limit:     %s\n  expected:  %s\n  found:     %s\n  repair:    %s\n"
+          "  or:        for a program that you trust, on a machine of your own:\n"
+          "             make grade with ARGS=--no-sandbox\n", limit,
+          s ? s->expected : "the process starts",
+          r->error ? strerror(r->error) : "no error, but the limit is not in force",
+          s ? s->remedy : SANDBOX_SHELL);
+  for (int i = grade.part_now; i < grade_count(); i++)
+    if (grade_is_chosen(i))
+      snprintf(results[i].text, sizeof results[i].text,
+               "not graded: the grader refused, because of the limit: %s\n", limit);
+  if (grade.reported) grade_write_reports();
+  grade_clean();
+  exit(2);
+}
+
 /* ---- Processes */
+enum { STUDENT_PROCESS, JUDGE_PROCESS, COMPILER_PROCESS, OWN_PROCESS, PROCESSES };
+static sandbox_report *reports;          /* one of each, in shared memory                     */
+
+static const sandbox_step
+  grade_fork_step = { "start", "fork: a process for each part", SANDBOX_SHELL, NULL, 0, 0 },
+  grade_descriptor_step = { "descriptors", "the process has its own descriptors and no others",
+                            SANDBOX_SHELL " Is /dev/null there?", NULL, 0, 0 },
+  grade_folder_step = { "folder", "chdir: the program has an empty folder of its own",
+                        "TMPDIR names a folder for it.", NULL, 0, 0 },
+  grade_program_step = { "program", "execve: the student's program starts",
+                         "TMPDIR must allow programs. If root grades, umask 022 is needed.",
+                         NULL, 0, 0 };
+
+/* The judge reads a text of the student. The compiler reads the student's file. */
+static const sandbox_step grade_judge_steps[] = {
+  { "judge's memory", "RLIMIT_AS: at most 4 GB", SANDBOX_SHELL, sandbox_set_limit,
+    RLIMIT_AS, (rlim_t)4 << 30 },
+  { "judge's output", "RLIMIT_FSIZE: at most a megabyte", SANDBOX_SHELL, sandbox_set_limit,
+    RLIMIT_FSIZE, 1 << 20 },
+  { NULL, NULL, NULL, NULL, 0, 0 }
+}, grade_compiler_steps[] = {
+  { "compiler's time", "RLIMIT_CPU: at most 60 seconds", SANDBOX_SHELL, sandbox_set_limit,
+    RLIMIT_CPU, 60 },
+  { "compiler's output", "RLIMIT_FSIZE: at most 64 MB", SANDBOX_SHELL, sandbox_set_limit,
+    RLIMIT_FSIZE, 64 << 20 },
+  { NULL, NULL, NULL, NULL, 0, 0 }
+};
+
 static int grade_file(void) {            /* that nobody else can open                         */
   char name[1100];
   snprintf(name, sizeof name, "%s/said-XXXXXX", grade.folder);
@@ -71,47 +137,80 @@ static int grade_file(void) {            /* that nobody else can open           
   return fd;
 }
 
-/* Its descriptors from 0 on, those of `keep`; no others. */
-static void grade_descriptors(const int *keep, int n) {
+/* Gives this process the descriptors of `keep`, numbered from 0, and no others. */
+static int grade_descriptors(const int *keep, int n) {
   int moved[8];
-  for (int i = 0; i < n; i++) moved[i] = fcntl(keep[i], F_DUPFD, 100);
-  for (int i = 0; i < n; i++) dup2(moved[i], i);
-  for (int i = n; i < 256; i++) close(i);
+  for (int i = 0; i < n; i++)
+    if ((moved[i] = fcntl(keep[i], F_DUPFD, n)) < 0) return 0;
+  for (int i = 0; i < n; i++)
+    if (dup2(moved[i], i) != i) return 0;
+  return sandbox_close_from(n);
+}
+
+/* Forks. The child's report is the one of `process`. */
+static pid_t grade_fork(int process) {
+  sandbox_report none = { NULL, 0, 0 }, *r = &reports[process];
+  *r = none;
+  pid_t pid = fork();
+  if (!pid) sandbox.report = r;
+  if (pid >= 0) return pid;
+  sandbox.report->failed = NULL;
+  sandbox_require(&grade_fork_step, 0);
+  grade_refuse(sandbox.report);
+  return -1;
 }
 
 static double grade_part_seconds(int part) {
   return grade_parts[part].seconds > 0 ? grade_parts[part].seconds : 5;
 }
 
+/* Waits until this process of a part has its limits. Refuses if it ends before. */
+static void grade_wait_for(int process, pid_t pid) {
+  for (int ended = 0; !reports[process].entered; usleep(100)) {
+    siginfo_t info;
+    info.si_pid = 0;
+    if (ended) grade_refuse(&reports[process]);
+    ended = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid == pid;
+  }
+}
+
+/* Ends the process if the student's program must not run in it. */
+static void grade_enter(const int *keep, int n, double seconds) {
+  if (!sandbox_require(&grade_descriptor_step, grade_descriptors(keep, n)) ||
+      !sandbox_require(&grade_folder_step, chdir(grade.here) == 0) || !sandbox_enter(seconds))
+    _exit(126);
+  sandbox.report->entered = 1;
+}
+
 static pid_t grade_start_student(int part, int asked, int answer, int said) {
   char number[16];
   char *const arguments[] = { grade.program, number, NULL };
   char *const environment[] = { (char *)"PATH=/usr/bin:/bin", NULL };
-  double seconds = grade_part_seconds(part);
   int keep[] = { open("/dev/null", O_RDONLY), said, said, asked, answer };
-  pid_t pid = fork();
+  pid_t pid = grade_fork(STUDENT_PROCESS);
   if (pid) {
     close(keep[0]);
     return pid;
   }
   snprintf(number, sizeof number, "%d", part);
-  grade_descriptors(keep, 5);
-  if (chdir(grade.here)) _exit(126);
-  sandbox_enter(seconds);
+  grade_enter(keep, 5, grade_part_seconds(part));
   execve(grade.program, arguments, environment);
+  sandbox.report->entered = 0;
+  sandbox.report->failed = NULL;         /* with --no-sandbox another step may have failed */
+  sandbox_require(&grade_program_step, 0);
   _exit(127);
 }
 
 static pid_t grade_start_judge(int part, int ask, int answer, int said, int verdict) {
   int keep[] = { open("/dev/null", O_RDONLY), said, said, ask, answer, verdict };
-  pid_t pid = fork();
+  pid_t pid = grade_fork(JUDGE_PROCESS);
   if (pid) {
     close(keep[0]);
     return pid;
   }
-  grade_descriptors(keep, 6);
-  sandbox_limit(RLIMIT_AS, (rlim_t)4 << 30);       /* a student's text is read here */
-  sandbox_limit(RLIMIT_FSIZE, 1 << 20);
+  if (!sandbox_require(&grade_descriptor_step, grade_descriptors(keep, 6)) ||
+      !sandbox_run(grade_judge_steps)) _exit(126);
+  sandbox.report->entered = 1;
   setvbuf(stdout, NULL, _IOLBF, 0);
   signal(SIGPIPE, SIG_IGN);
   judge.ask = 3;
@@ -186,14 +285,17 @@ static int grade_judge_part(int part, int said, int why, double *share, int *sta
   double seconds = grade_part_seconds(part);
   if (pipe(ask) || pipe(answer) || pipe(verdict)) grade_fail("no pipe: ", strerror(errno));
   pid_t student = grade_start_student(part, ask[0], answer[1], said);
+  grade_wait_for(STUDENT_PROCESS, student);
   pid_t judging = grade_start_judge(part, ask[1], answer[0], why, verdict[1]);
   int shut[] = { ask[0], ask[1], answer[0], answer[1], verdict[1] };
   for (int i = 0; i < 5; i++) close(shut[i]);
+  grade_wait_for(JUDGE_PROCESS, judging);
   int done = grade_wait(verdict[0], 3 * seconds, share);
   int judged = grade_end(judging, done < 0 ? 0 : 1000);
   *status = grade_end(student, done == 0 ? 100 : 0);
   grade_kill_rest();
   close(verdict[0]);
+  if (!reports[STUDENT_PROCESS].entered) grade_refuse(&reports[STUDENT_PROCESS]);
   if (done == 0 && !(WIFEXITED(judged) && WEXITSTATUS(judged) == GRADE_NO_ANSWER)) return 2;
   return done;
 }
@@ -210,6 +312,7 @@ static void grade_one(int part) {
   grade_result *r = &results[part];
   int said = grade_file(), why = grade_file(), status;
   double share = 0;
+  grade.part_now = part;
   if (mkdir(grade.here, 0700)) grade_fail("cannot make ", grade.here);
   int done = grade_judge_part(part, said, why, &share, &status);
   r->score = done == 1 && share >= 0 && share <= 1 ? p->points * share : 0;
@@ -260,7 +363,13 @@ static void grade_write_json(const char *path, int ours) {
     edf_write_quoted(&page, judge.id, strlen(judge.id));
     edf_write(&page, ", \"seed\": \"%llu\", \"max_score\": %g,\n", grade.seed, grade_total(1));
   }
-  edf_write(&page, "  \"score\": %g,\n  \"tests\": [", grade_total(0));
+  edf_write(&page, "  \"score\": %g,\n", grade_total(0));
+  if (*grade.note) {
+    edf_write(&page, "  \"output\": ");
+    edf_write_quoted(&page, grade.note, strlen(grade.note));
+    edf_write(&page, ",\n");
+  }
+  edf_write(&page, "  \"tests\": [");
   grade_write_tests(&page);
   edf_write(&page, "\n  ]\n}\n");
   edf_writer w = edf_create_file("grade", path);
@@ -272,6 +381,7 @@ static void grade_write_json(const char *path, int ours) {
 static void grade_write_reports(void) {
   if (grade.gradescope) grade_write_json(grade.gradescope, 0);
   if (grade.json) grade_write_json(grade.json, 1);
+  grade.reported = 1;
 }
 
 static void grade_print_part(int i) {
@@ -299,19 +409,20 @@ static int grade_compile(const char *file, grade_result *r) {
   int said = grade_file(), status;
   const char *why = access(file, R_OK) ? "cannot be read" : "does not compile";
   if (!command) grade_fail("no GRADE_COMPILE: ", "make grade sets it");
-  pid_t pid = fork();
+  pid_t pid = grade_fork(COMPILER_PROCESS);
   if (!pid) {
     int keep[] = { open("/dev/null", O_RDONLY), said, said };
     setenv("LC_ALL", "C", 1);
     setenv("FILE", file, 1);
     setenv("PROGRAM", grade.program, 1);
-    grade_descriptors(keep, 3);
-    sandbox_limit(RLIMIT_CPU, 60);
-    sandbox_limit(RLIMIT_FSIZE, 64 << 20);
+    if (!sandbox_require(&grade_descriptor_step, grade_descriptors(keep, 3)) ||
+        !sandbox_run(grade_compiler_steps)) _exit(126);
+    sandbox.report->entered = 1;
     execl("/bin/sh", "sh", "-c", command, (char *)NULL);
     _exit(127);
   }
   waitpid(pid, &status, 0);
+  if (!reports[COMPILER_PROCESS].entered) grade_refuse(&reports[COMPILER_PROCESS]);
   if (status) {
     grade_say(r, "%s, so nothing is graded\n", edf_fmt("%s %s", judge.file, why), 0);
     grade_take(r, said, "| ");
@@ -328,10 +439,69 @@ static void grade_prepare(const char *file) {
   snprintf(grade.program, sizeof grade.program, "%s/student", grade.folder);
   snprintf(grade.here, sizeof grade.here, "%s/here", grade.folder);
   judge.file = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+}
+
+/* ---- The sandbox, before anything of the student's is compiled or run */
 #ifdef __linux__
-  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);    /* nobody reads our memory through /proc */
+static int grade_set_private(const sandbox_step *s) {
+  (void)s;
+  return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 && prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0;
+}
+
+static int grade_set_subreaper(const sandbox_step *s) {
+  int set = 0;
+  (void)s;
+  return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0 &&
+         prctl(PR_GET_CHILD_SUBREAPER, &set, 0, 0, 0) == 0 && set;
+}
 #endif
+
+static const sandbox_step grade_own_steps[] = {
+#ifdef __linux__
+  { "grader's memory", "PR_SET_DUMPABLE: no process of the same user reads it", SANDBOX_KERNEL,
+    grade_set_private, 0, 0 },
+  { "orphans", "PR_SET_CHILD_SUBREAPER: the grader ends what a program leaves behind",
+    SANDBOX_KERNEL, grade_set_subreaper, 0, 0 },
+#endif
+  { NULL, NULL, NULL, NULL, 0, 0 }
+};
+
+/* With --no-sandbox the report names the first limit that is missing. */
+static void grade_note(const sandbox_report *r) {
+  snprintf(grade.note, sizeof grade.note, "graded with --no-sandbox; %s%s%s%s",
+           r->failed ? "a limit is missing: " : "no limit is missing",
+           r->failed ? r->failed->limit : "", r->failed && r->error ? ": " : "",
+           r->failed && r->error ? strerror(r->error) : "");
+  printf("%s\n", grade.note);
+  fflush(stdout);
+}
+
+/* A process enters the sandbox, runs nothing in it, and ends. */
+static void grade_check_sandbox(void) {
+  int null = open("/dev/null", O_RDWR), keep[] = { null, null, null, null, null }, status;
+  if (mkdir(grade.here, 0700)) grade_fail("cannot make ", grade.here);
+  pid_t pid = grade_fork(STUDENT_PROCESS);
+  if (!pid) {
+    grade_enter(keep, 5, 1);
+    _exit(0);
+  }
+  waitpid(pid, &status, 0);
+  sandbox_report *r = &reports[STUDENT_PROCESS];
+  if (status) r->entered = 0;
+  if (!r->entered) grade_refuse(r);
+  rmdir(grade.here);
+  close(null);
+  if (sandbox.no_sandbox) grade_note(sandbox.report->failed ? sandbox.report : r);
+}
+
+static void grade_start_sandbox(void) {
+  reports = (sandbox_report *)mmap(NULL, PROCESSES * sizeof *reports, PROT_READ | PROT_WRITE,
+                                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (reports == MAP_FAILED) grade_fail("no shared memory: ", strerror(errno));
+  sandbox.report = &reports[OWN_PROCESS];
+  sandbox.grader = getpid();
+  if (!sandbox_run(grade_own_steps)) grade_refuse(sandbox.report);
+  grade_check_sandbox();
 }
 
 /* A wrong id, or numbers of another's, look like mistakes. */
@@ -346,13 +516,6 @@ static void grade_print_numbers(void) {
   printf("\n");
 }
 
-static int grade_has_filter(void) {
-  int status;
-  pid_t pid = fork();
-  if (!pid) _exit(!sandbox_enter(1));
-  return waitpid(pid, &status, 0) == pid && status == 0;
-}
-
 static int grade_is_chosen(int part) {
   return !grade.part || !strcmp(grade.part, grade_parts[part].name);
 }
@@ -362,6 +525,7 @@ static void grade_all(const char *file) {
   while (first < grade_count() && !grade_is_chosen(first)) first++;
   if (first == grade_count()) grade_fail("no part is called ", grade.part);
   grade_prepare(file);
+  grade_start_sandbox();
   int compiles = grade_compile(file, &results[first]);
   for (int i = first; i < grade_count(); i++) {
     if (compiles && grade_is_chosen(i)) grade_one(i);
@@ -371,11 +535,9 @@ static void grade_all(const char *file) {
   printf("%-32s %5g of %g   (id %s, seed %llu)\n", "total", grade_total(0), grade_total(1),
          judge.id, grade.seed);
   if (grade_total(0) < grade_total(1)) grade_print_numbers();
-  if (!grade_has_filter())
-    printf("here the student's program has no filter of system calls: see README.md\n");
+  if (*grade.note) printf("%s\n", grade.note);
   if (grade.autolab) grade_print_autolab();
-  unlink(grade.program);
-  rmdir(grade.folder);
+  grade_clean();
 }
 
 /* ---- The handout of an id: @name@ is its number or word. */
@@ -420,6 +582,7 @@ int main(int argc, char **argv) {
     else if (!strcmp(a, "--handout")) grade.handout = grade_value(argc, argv, &i);
     else if (!strcmp(a, "--seed")) grade.seed = strtoull(grade_value(argc, argv, &i), &end, 10);
     else if (!strcmp(a, "--autolab")) grade.autolab = 1;
+    else if (!strcmp(a, "--no-sandbox")) sandbox.no_sandbox = 1;
     else if (*a == '-' || file) grade_fail("what is this? ", a);
     else file = a;
   }

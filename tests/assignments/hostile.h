@@ -36,6 +36,35 @@ static void fill_memory(void) {
   abort();
 }
 
+static void write_outside(void) {
+  const char *names[] = { "../outside", HOSTILE_FOLDER "/outside" };
+  for (unsigned i = 0; i < 2; i++) {
+    int fd = open(names[i], O_WRONLY | O_CREAT, 0666);
+    if (fd >= 0 && write(fd, FORGED, strlen(FORGED)) < 0) {}
+  }
+}
+
+/* The judge says with this number that all is right. The program sends it instead. */
+static void send_verdict(void) {
+  double share = 1;
+  for (int fd = 5; fd < 1024; fd++) if (write(fd, &share, sizeof share) < 0) {}
+  exit(0);
+}
+
+static void print_report(void) {
+  const char *report = "\ntotal                     100 of 100   (id ann, seed 1)\n";
+  for (int fd = 0; fd < 3; fd++) if (write(fd, report, strlen(report)) < 0) {}
+  exit(0);
+}
+
+static void read_secret(void) {
+  char text[100];
+  int fd = open(HOSTILE_FOLDER "/secret", O_RDONLY);
+  ssize_t n = read(fd, text, sizeof text);
+  if (n > 0 && write(1, text, (size_t)n) < 0) {}
+  exit(0);
+}
+
 static void hostile(void) {
   switch (HOSTILE) {
     case 1: for (volatile int i = 0;; i++) {}
@@ -46,5 +75,10 @@ static void hostile(void) {
     case 6: kill(-1, SIGKILL); kill(0, SIGTERM); break;
     case 7: delete_all(".."); delete_all(HOSTILE_FOLDER); break;
     case 8: for (int fd = 0; fd < 256; fd++) if (write(fd, FORGED, 50) < 0) {} break;
+    case 9: write_outside(); break;
+    case 11: send_verdict();
+    case 12: print_report();
+    case 13: kill(getppid(), SIGKILL); break;
+    case 14: read_secret();
   }
 }
