@@ -175,6 +175,7 @@ hostiles() {
   hostile 7 100 deletes
   hostile 8 90 writes-everywhere
   hostile 9 100 writes-outside
+  hostile 10 100 limits-the-grader
   hostile 12 90 prints-a-report
   hostile 13 100 kills-the-grader
   hostile 12 90 few-descriptors sh -c 'ulimit -n 64; exec "$@"' sh

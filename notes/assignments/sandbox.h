@@ -107,15 +107,15 @@ static const int sandbox_allowed[] = {
 };
 enum { SANDBOX_CALLS = sizeof sandbox_allowed / sizeof *sandbox_allowed };
 
-#define SANDBOX_LOAD(field) \
-  { BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, field) }
+#define SANDBOX_LOAD_AT(offset) { BPF_LD | BPF_W | BPF_ABS, 0, 0, offset }
+#define SANDBOX_LOAD(field) SANDBOX_LOAD_AT(offsetof(struct seccomp_data, field))
 #define SANDBOX_IF(how, what, yes, no) { BPF_JMP | how | BPF_K, yes, no, (unsigned)(what) }
 #define SANDBOX_END(verdict) { BPF_RET | BPF_K, 0, 0, verdict }
 #define SANDBOX_NO SANDBOX_END(SECCOMP_RET_ERRNO | EPERM)
 #define SANDBOX_YES SANDBOX_END(SECCOMP_RET_ALLOW)
 
 /* Allows the list, and three calls by their arguments: tgkill to this process (abort calls it),
-   prlimit without new limits, and open to read. */
+   prlimit without new limits, and open to read. A load has 32 bits, and a pointer has 64. */
 static int sandbox_set_filter(const struct sandbox_step *s) {
   (void)s;
   enum { WRITES = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC };
@@ -124,8 +124,10 @@ static int sandbox_set_filter(const struct sandbox_step *s) {
     SANDBOX_LOAD(nr),
     SANDBOX_IF(BPF_JEQ, SYS_tgkill, 0, 4),
     SANDBOX_LOAD(args[0]), SANDBOX_IF(BPF_JEQ, getpid(), 0, 1), SANDBOX_YES, SANDBOX_NO,
-    SANDBOX_IF(BPF_JEQ, SYS_prlimit64, 0, 4),
-    SANDBOX_LOAD(args[2]), SANDBOX_IF(BPF_JEQ, 0, 0, 1), SANDBOX_YES, SANDBOX_NO,
+    SANDBOX_IF(BPF_JEQ, SYS_prlimit64, 0, 6),
+    SANDBOX_LOAD(args[2]), SANDBOX_IF(BPF_JEQ, 0, 0, 3),
+    SANDBOX_LOAD_AT(offsetof(struct seccomp_data, args[2]) + 4), SANDBOX_IF(BPF_JEQ, 0, 0, 1),
+    SANDBOX_YES, SANDBOX_NO,
     SANDBOX_IF(BPF_JEQ, SYS_openat, 0, 4),
     SANDBOX_LOAD(args[2]), SANDBOX_IF(BPF_JSET, WRITES, 1, 0), SANDBOX_YES, SANDBOX_NO,
 #ifdef __x86_64__
