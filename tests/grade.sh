@@ -229,6 +229,13 @@ broken_later() {
   verdict $? sandbox-second-part
 }
 
+no_random() {
+  why='it grades with numbers that a program could guess'
+  grade_in_kit '' $run env LD_PRELOAD="$kit/broken.so" BROKEN='fopen 0 2'
+  [ $? != 0 ] && has '^grade: refused: no random numbers' && ! has '^total '
+  verdict $? sandbox-random-numbers
+}
+
 asked() {                                      # asked NAME COMMAND ...: with --no-sandbox
   name=$1 why='it is not graded, or the report does not say how'
   shift
@@ -279,7 +286,7 @@ sandbox() {
   chmod a+rx "$kit/cc"
   refused other-system system $run $other
   asked other-system $run $other
-  library && broken user $run && broken_later
+  library && broken user $run && broken_later && no_random
   root
   rm -rf "$kit"
 }

@@ -566,12 +566,18 @@ static const char *grade_value(int argc, char **argv, int *i) {
   return argv[++*i];
 }
 
+/* Returns 1 if the seed is random. A student's program could guess the time. */
+static int grade_draw_seed(void) {
+  FILE *random = fopen("/dev/urandom", "rb");
+  int drawn = random && fread(&grade.seed, 4, 1, random) == 1;
+  if (random) fclose(random);
+  return drawn;
+}
+
 int main(int argc, char **argv) {
   const char *file = NULL, *example = "make grade ID=you";
   char *end = "";
-  FILE *random = fopen("/dev/urandom", "rb");
-  if (!random || fread(&grade.seed, 4, 1, random) != 1) grade.seed = (unsigned)time(NULL);
-  if (random) fclose(random);
+  int has_seed = grade_draw_seed();
   judge.id = "";
   for (int i = 1; i < argc; i++) {
     const char *a = argv[i];
@@ -580,7 +586,10 @@ int main(int argc, char **argv) {
     else if (!strcmp(a, "--json")) grade.json = grade_value(argc, argv, &i);
     else if (!strcmp(a, "--part")) grade.part = grade_value(argc, argv, &i);
     else if (!strcmp(a, "--handout")) grade.handout = grade_value(argc, argv, &i);
-    else if (!strcmp(a, "--seed")) grade.seed = strtoull(grade_value(argc, argv, &i), &end, 10);
+    else if (!strcmp(a, "--seed")) {
+      grade.seed = strtoull(grade_value(argc, argv, &i), &end, 10);
+      has_seed = 1;
+    }
     else if (!strcmp(a, "--autolab")) grade.autolab = 1;
     else if (!strcmp(a, "--no-sandbox")) sandbox.no_sandbox = 1;
     else if (*a == '-' || file) grade_fail("what is this? ", a);
@@ -589,6 +598,7 @@ int main(int argc, char **argv) {
   if (*end) grade_fail("--seed is not a whole number: ", end);
   if (!*judge.id) grade_fail("expected --id, the student's; ", example);
   if (grade.handout) grade_print_handout(grade.handout);
+  else if (!has_seed) grade_fail("refused: no random numbers from ", "/dev/urandom");
   else if (file) grade_all(file);
   else grade_fail("expected a student's file; ", example);
   return 0;

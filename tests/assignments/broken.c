@@ -1,8 +1,9 @@
 /* broken.c - makes one call of the grader fail. tests/grade.sh loads it with LD_PRELOAD, so it
    tests the grader that teachers use. BROKEN="CALL WHAT ERROR" breaks the calls whose first
    argument is WHAT, or all if WHAT is -1. They set errno to ERROR. If ERROR is 0, they return 0
-   and do nothing. "fork 3 11" breaks the third fork. "open 300 0" breaks no call, but the
-   grader starts with 300 open descriptors. The name of the grader ends in -grade. */
+   and do nothing. "fork 3 11" breaks the third fork, and "fopen 0 2" opening /dev/urandom.
+   "open 300 0" breaks no call, but the grader starts with 300 open descriptors. The name of the
+   grader ends in -grade. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -81,6 +82,10 @@ int execve(const char *path, char *const *arguments, char *const *environment) {
   BREAK("execve", 0);
   return NEXT(int (*)(const char *, char *const *, char *const *), "execve")
          (path, arguments, environment);
+}
+FILE *fopen(const char *path, const char *mode) {
+  if (!strcmp(broken_call, "fopen") && strstr(path, "random")) return NULL;
+  return NEXT(FILE *(*)(const char *, const char *), "fopen")(path, mode);
 }
 pid_t fork(void) {
   static int calls;
