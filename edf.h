@@ -5660,19 +5660,32 @@ static edf_node *edf__next_loss(void) {
     if (edf.compnodes[i]->needs_grad) loss = edf.compnodes[i];
   return loss;
 }
-/* Marks what Backward runs. During a Backward, that is marked already. Returns the old marks,
-   for the rest of a Forward. */
-static char *edf__mark_backward(void) {
-  char *old = (char *)edf_keep(NULL, (size_t)edf__n_nodes() + 1);
-  for (int i = 0; i < edf__n_nodes(); i++) old[i] = edf__nth(i)->active;
+typedef struct { char active, needs_grad; } edf__node_marks;
+/* Returns the marks of all nodes. */
+static edf__node_marks *edf__copy_marks(void) {
+  size_t n = (size_t)edf__n_nodes();
+  edf__node_marks *old = (edf__node_marks *)edf_keep(NULL, (n + 1) * sizeof *old);
+  for (int i = 0; i < edf__n_nodes(); i++) {
+    old[i].active = edf__nth(i)->active;
+    old[i].needs_grad = edf__nth(i)->needs_grad;
+  }
+  return old;
+}
+static void edf__restore_marks(edf__node_marks *old) {
+  for (int i = 0; i < edf__n_nodes(); i++) {
+    edf__nth(i)->active = old[i].active;
+    edf__nth(i)->needs_grad = old[i].needs_grad;
+  }
+  edf_release(old);
+}
+/* Marks what Backward runs, and returns the old marks. During a Backward, that is marked
+   already. */
+static edf__node_marks *edf__mark_backward(void) {
+  edf__node_marks *old = edf__copy_marks();
   if (edf.direction < 0) return old;
   edf__find_needs();
   edf__mark(edf__next_loss());
   return old;
-}
-static void edf__restore_marks(char *old) {
-  for (int i = 0; i < edf__n_nodes(); i++) edf__nth(i)->active = old[i];
-  edf_release(old);
 }
 
 static void edf__write_program(edf_page *out, const edf_node *all) {
@@ -5689,7 +5702,7 @@ static void edf__write_program(edf_page *out, const edf_node *all) {
     edf_write(out, "       %s", edf_label(x));
     edf__write_about(out, x);
   }
-  char *marks = edf__mark_backward();
+  edf__node_marks *marks = edf__mark_backward();
   edf__line *line = edf__write_lines();
   edf__restore_marks(marks);
   for (int i = 0; i < edf.n_compnodes; i++) {
@@ -5722,7 +5735,7 @@ static void edf__write_program(edf_page *out, const edf_node *all) {
 
 void edf_print_program(FILE *out) { edf__print_by(edf__write_program, out, NULL); }
 static void edf__write_one(edf_page *out, const edf_node *x) {
-  char *marks = edf__mark_backward();
+  edf__node_marks *marks = edf__mark_backward();
   edf__write_forward(out, x);
   edf__write_about(out, x);
   if (edf__runs_backward(x)) edf__write_backward(out, x);
