@@ -4395,8 +4395,9 @@ edf_node *edf_expect_mismatch(edf_node *node);
 
 /* edf_step_forward and edf_step_backward run one node and return it, or NULL at the end. The
    first call begins a Forward, or a Backward of edf.loss (before the first Backward: of the
-   last node that needs a gradient). If nothing can run, a step prints why and returns NULL. A
-   new node, a feed or a moved Parameter ends the stepping, and the next call begins again.
+   last node that needs a gradient). If nothing can run, a step prints why, returns NULL and
+   changes nothing. A new node, a feed or a moved Parameter ends the stepping, and the next call
+   begins again.
    edf_where prints which node is next, and how many of the contributions to its gradients have
    arrived. edf_ran(node) is called when a node has run: set a breakpoint there.
    edf_find_nan prints and returns the node that made the first NaN or infinity, or NULL. An
@@ -6551,16 +6552,23 @@ edf_node *edf_step_forward(void) {
   return edf__run_next();
 }
 
+/* Returns why a Backward of the loss cannot begin, or NULL. */
+static const char *edf__why_no_backward(edf_node *loss) {
+  if (!edf.n_compnodes) return "there is no computed node";
+  if (!loss || !loss->needs_grad) return "no parameter reaches the loss";
+  if (loss->ran != edf.feeds)
+    return "the loss has no value for the last feed: step forward first";
+  const char *moved = edf__show_moved(loss);
+  return moved ? edf__text("step forward first: %s", moved) : NULL;
+}
 edf_node *edf_step_backward(void) {
   if (edf.direction == -1) return edf__run_next();
-  if (!edf.n_compnodes) return edf__nothing_runs("there is no computed node");
+  edf__node_marks *marks = edf__copy_marks();
   edf__find_needs();
   edf_node *loss = edf__next_loss();
-  if (!loss || !loss->needs_grad) return edf__nothing_runs("no parameter reaches the loss");
-  if (loss->ran != edf.feeds)
-    return edf__nothing_runs("the loss has no value for the last feed: step forward first");
-  const char *moved = edf__show_moved(loss);
-  if (moved) return edf__nothing_runs(edf__text("step forward first: %s", moved));
+  const char *why = edf__why_no_backward(loss);
+  edf__restore_marks(marks);             /* A Forward that runs step by step may go on.       */
+  if (why) return edf__nothing_runs(why);
   edf__begin_backward("edf_step_backward", loss);
   edf__write_all_zeros();
   return edf__run_next();
