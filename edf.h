@@ -261,6 +261,7 @@ typedef struct edf_graph {
   /* private */
   int direction;                         /* of the pass: 1 forward, -1 backward, 0 none       */
   int running;                           /* 1 while the code of a node runs                   */
+  int looking;                           /* 1 while a call that only looks runs passes        */
   int gradients;                         /* EDF__NO_GRADIENTS, or used or new ones            */
   int batch;                             /* the batch of the present shapes, 0 if unknown     */
   const char *batch_name;                /* "b"                                               */
@@ -458,7 +459,10 @@ typedef struct { int low, high, constant; } edf_mask;
 
 /* ---- A device, such as a GPU, computes in place of the loops here. A linked edf_cuda.o sets
    edf_open_device, which the first node calls. Then edf_device is its table, or NULL. */
-typedef enum { EDF_VALUE, EDF_GRAD, EDF_M, EDF_S } edf_which;      /* an array of a node      */
+typedef enum {                           /* an array of a node                                */
+  EDF_VALUE, EDF_GRAD, EDF_M, EDF_S,
+  EDF_OWN                                /* what the device keeps from Forward to Backward    */
+} edf_which;
 typedef struct edf_route edf_route;
 typedef struct edf_window edf_window;
 typedef struct edf_device_table {
@@ -475,6 +479,7 @@ typedef struct edf_device_table {
   double (*update)(edf_node **p, int n, const edf_rule *rule, const edf_real *c);
   void   (*pull)(edf_node *x, edf_which array);    /* makes the host's copy current           */
   void   (*push)(edf_node *x, edf_which array);    /* the host has written; x NULL: all nodes */
+  /* The host has no array EDF_OWN. pull makes a copy of it, and push puts the copy back. */
   void   (*clear)(int all);              /* before CompNodes are freed, or all nodes          */
   /* out += alpha a b for the steps that all masks keep. Returns 0 if it has no kernel for the
      nest. It may be NULL. */
@@ -534,7 +539,7 @@ const char EDF__TYPE_MARK = 1;
 enum { EDF__NO_GRADIENTS, EDF__USED_GRADIENTS, EDF__NEW_GRADIENTS };
 #define EDF__EMPTY_GRAPH \
   { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, NULL, 1, -1, \
-    0, 0, EDF__NO_GRADIENTS, 0, "b", 0, NULL, NULL, NULL, NULL, 0 }
+    0, 0, 0, EDF__NO_GRADIENTS, 0, "b", 0, NULL, NULL, NULL, NULL, 0 }
 edf_graph edf = EDF__EMPTY_GRAPH;
 edf_device_table *edf_device = NULL;
 edf_device_table *(*edf_open_device)(void) = NULL;
@@ -897,7 +902,9 @@ static void edf__infer_new(edf_node *y) {
 
 /* ---- Forward */
 static unsigned long edf__passes;        /* grows with each pass, and if a value is written   */
-static void edf__tell(edf_event event, edf_node *x) { if (edf.told) edf.told(event, x); }
+static void edf__tell(edf_event event, edf_node *x) {
+  if (edf.told && !edf.looking) edf.told(event, x);
+}
 
 /* Makes the target active, and all nodes that it depends on. NULL: all CompNodes. */
 static void edf__mark(edf_node *target) {
@@ -962,7 +969,7 @@ static void edf__end_pass(edf_event event, edf_node *x) {
   edf.at = -1;
   edf.direction = 0;
 #if defined EDF_DEBUG && !defined EDF_NO_DEBUG
-  edf__look_for_nan(event == EDF_END_BACKWARD);
+  if (!edf.looking) edf__look_for_nan(event == EDF_END_BACKWARD);
 #endif
   edf__tell(event, x);
 }
@@ -1175,7 +1182,7 @@ static void edf__write_all_zeros(void) {
 }
 
 static void edf__prepare_grad(edf_node *x) {
-  int keep = edf.accumulate && x->kind == EDF_PARAMETER && x->grad;
+  int keep = edf.accumulate && !edf.looking && x->kind == EDF_PARAMETER && x->grad;
   int now = x->needs_grad && x->active;
   if (!x->needs_grad) {
     edf__free(x->grad);
@@ -1236,7 +1243,7 @@ void (edf_backward)(edf_node *loss) {
     for (edf.at = edf.n_compnodes - 1; edf.at >= 0; edf.at--)
       edf__backward_node(edf.compnodes[edf.at]);
   edf__end_backward();
-  if (edf.after_backward) edf.after_backward();
+  if (edf.after_backward && !edf.looking) edf.after_backward();
 }
 
 /* ---- Optimisers */
@@ -1339,7 +1346,7 @@ void edf_clear(void) {
   if (edf__paused) edf_device = edf__paused;       /* An error in a node's code left it so.   */
   edf__paused = NULL;
   edf__stepping = 0;
-  edf.running = 0;
+  edf.running = edf.looking = 0;
   edf.gradients = EDF__NO_GRADIENTS;
   edf__tell(EDF_CLEARED, NULL);
   edf.told = NULL;
@@ -4465,6 +4472,17 @@ edf_statistics edf_statistics_of(const edf_real *v, size_t n);
 void *edf_keep(void *old, size_t bytes);
 void edf_release(void *kept);
 
+/* A tool that only looks may have to run passes. Then it takes a snapshot of the graph before,
+   and restores the graph at its end. So the program continues as if there had been no call.
+   Between the two calls edf.told and edf.after_backward are not called, edf.accumulate counts
+   as 0, and the tool does not build, feed or clear. A snapshot has the values, gradients,
+   states and marks of all nodes, the memory of the optimisers, and the fields of edf. It does
+   not have what a node of your own keeps elsewhere, such as a static variable. edf_restore
+   frees the snapshot. */
+typedef struct edf_snapshot edf_snapshot;
+edf_snapshot *edf_take_snapshot(void);
+void edf_restore(edf_snapshot *taken);
+
 /* A page is a text that grows, from { NULL, 0 }. edf_release(page.at) frees it. A quoted text
    is a JSON string that may stand in the script of an HTML page. edf_write_node writes a part
    of a node as prints show it. */
@@ -4543,6 +4561,117 @@ edf_statistics edf_statistics_of(const edf_real *v, size_t n) {
 /* ---- Memory */
 void *edf_keep(void *old, size_t bytes) { return edf__grow(&edf.kept, old, bytes); }
 void edf_release(void *kept) { edf__free(kept); }
+
+/* ---- Snapshots. They belong to the graph, so nothing leaks after an error. */
+typedef struct {                         /* a copy of a block                                 */
+  void *at;                              /* NULL if there was no block                        */
+  size_t bytes;
+} edf__block_copy;
+typedef struct {                         /* a copy of a node                                  */
+  edf_node node;
+  edf__block_copy array[EDF_OWN];        /* by edf_which                                      */
+  edf__block_copy state;                 /* what forward keeps for backward                   */
+} edf__node_copy;
+struct edf_snapshot {
+  edf_graph graph;
+  edf__node_copy *node;                  /* of all nodes                                      */
+};
+
+static edf_real **edf__array_at(edf_node *x, int which) {
+  return which == EDF_VALUE ? &x->value : which == EDF_GRAD ? &x->grad
+         : which == EDF_M ? &x->m : &x->s;
+}
+/* Returns 1 if the array belongs to the graph. An Input's values belong to the program. */
+static int edf__has_array(edf_node *x, int which) {
+  return *edf__array_at(x, which) && (which != EDF_VALUE || x->kind != EDF_INPUT);
+}
+/* Returns what forward keeps for backward: the state, or the winners of a maximum. Returns NULL
+   if it is no block of the graph. */
+static void *edf__kept_by(const edf_node *x) {
+  if (x->shape == edf__einsum_shape) return edf__einsum_of(x)->winner;
+  return x->custom && !edf_array_bytes(x->state) ? NULL : x->state;
+}
+static edf__block_copy edf__copy_block(const void *block) {
+  edf__block_copy copy = { NULL, 0 };
+  if (!block) return copy;
+  copy.bytes = edf__header((void *)(uintptr_t)block)->bytes;
+  copy.at = memcpy(edf_keep(NULL, copy.bytes), block, copy.bytes);
+  return copy;
+}
+
+edf_snapshot *edf_take_snapshot(void) {
+  edf_snapshot *taken = (edf_snapshot *)edf_keep(NULL, sizeof *taken);
+  size_t n = (size_t)edf__n_nodes();
+  taken->graph = edf;
+  taken->node = (edf__node_copy *)edf_keep(NULL, (n + 1) * sizeof *taken->node);
+  for (int i = 0; i < edf__n_nodes(); i++) {
+    edf_node *x = edf__nth(i);
+    edf__node_copy *copy = &taken->node[i];
+    for (int k = 0; k < EDF_OWN; k++) {
+      if (!edf__has_array(x, k)) continue;
+      if (edf_device) edf_device->pull(x, (edf_which)k);
+      copy->array[k] = edf__copy_block(*edf__array_at(x, k));
+    }
+    copy->node = *x;
+    copy->state = edf__copy_block(edf__kept_by(x));
+    if (edf_device) edf_device->pull(x, EDF_OWN);
+  }
+  edf.looking = 1;
+  return taken;
+}
+
+/* Writes the copy back. A block that has grown since then has zeros at its end, as if it had
+   grown now. */
+static void edf__restore_block(void *block, edf__block_copy copy) {
+  char *to = (char *)memcpy(block, copy.at, copy.bytes);
+  memset(to + copy.bytes, 0, edf__header(block)->bytes - copy.bytes);
+  edf__free(copy.at);
+}
+/* Restores an array of x. Its memory is `now`, or NULL if it was freed since. */
+static void edf__restore_array(edf_node *x, int which, edf_real *now, edf__block_copy copy) {
+  edf_real **to = edf__array_at(x, which);
+  if (which == EDF_VALUE && x->kind == EDF_INPUT) return;
+  *to = NULL;
+  if (!copy.at) { edf__free(now); return; }
+  *to = (edf_real *)edf__grow(edf__list_of(x), now, copy.bytes);
+  edf__restore_block(*to, copy);
+  if (edf_device) edf_device->push(x, (edf_which)which);
+}
+/* Restores what forward keeps. If there was no state before, a new one is freed. */
+static void edf__restore_state(edf_node *x, void *now, edf__block_copy copy) {
+  void *before = x->state;
+  x->state = now;
+  void *kept = edf__kept_by(x);
+  if (kept && copy.at) edf__restore_block(kept, copy);
+  if (copy.at || before == now) return;
+  if (!before) edf__free(kept);
+  x->state = before;
+}
+static void edf__restore_node(edf_node *x, const edf__node_copy *copy) {
+  edf_node now = *x;
+  *x = copy->node;
+  x->written = now.written;
+  for (int k = 0; k < EDF_OWN; k++)
+    edf__restore_array(x, k, *edf__array_at(&now, k), copy->array[k]);
+  edf__restore_state(x, now.state, copy->state);
+  if (edf_device) edf_device->push(x, EDF_OWN);
+}
+
+void edf_restore(edf_snapshot *taken) {
+  if (edf.n_inputs != taken->graph.n_inputs || edf.n_parameters != taken->graph.n_parameters
+      || edf.n_compnodes != taken->graph.n_compnodes)
+    edf_stop("edf_restore: a node was built or cleared after edf_take_snapshot");
+  edf__set_batch(taken->graph.batch);
+  for (int i = 0; i < edf__n_nodes(); i++) edf__restore_node(edf__nth(i), &taken->node[i]);
+  edf_graph now = edf;
+  edf = taken->graph;
+  edf.kept = now.kept;
+  edf.computed = now.computed;
+  edf.workspace = now.workspace;
+  edf__passes++;                         /* Packed copies of Parameters are old.              */
+  edf__free(taken->node);
+  edf__free(taken);
+}
 
 /* ---- Pages. They belong to the graph, so nothing leaks after an error. */
 void edf_write(edf_page *to, const char *format, ...) {

@@ -124,6 +124,7 @@ enum { ARRAYS = EDF_S + 1 };
 struct twin {
   array of[ARRAYS];                      /* by edf_which                                      */
   array own;                             /* what a kernel's forward keeps for its backward    */
+  std::vector<char> own_copy;            /* on the host, while a call that looks runs passes  */
 };
 static std::unordered_map<edf_node *, twin> twins;
 
@@ -1638,10 +1639,24 @@ static void fill(edf_node *x, edf_which which, real number) {
   RUN(count_kernel, x->size, to, x->size, number, 0);
 }
 
+/* ---- What a kernel keeps is copied to the host, and the copy is sent back. */
+static void pull_own(twin *t) {
+  if (current) current->needs_host = 1;
+  t->own_copy.resize(t->own.bytes);
+  if (t->own.at) fetch(t->own_copy.data(), t->own.at, t->own.bytes);
+}
+static void push_own(twin *t) {
+  size_t bytes = t->own_copy.size();
+  if (current) current->needs_host = 1;
+  if (bytes) send(make_room(&t->own, bytes), t->own_copy.data(), bytes);
+  t->own_copy = std::vector<char>();
+}
+
 /* ---- Brings an array to the host, and notes that the host has written it. If the batch has
    grown since the node ran, the GPU has only the rows of the earlier batch. Then these are
    copied, and the host's other rows stay as they are, as on the CPU. */
 static void pull(edf_node *x, edf_which which) {
+  if (which == EDF_OWN) { pull_own(&twins[x]); return; }
   array *a = &twins[x].of[which];
   size_t bytes = std::min(a->bytes, x->size * sizeof(real));
   flush_updates();
@@ -1652,6 +1667,7 @@ static void pull(edf_node *x, edf_which which) {
 }
 /* The array is sent at once, since nothing can be sent while a pass is recorded. */
 static void push(edf_node *x, edf_which which) {
+  if (which == EDF_OWN) { push_own(&twins[x]); return; }
   array *a = &twins[x].of[which];
   int is_data = which == EDF_VALUE && x->kind == EDF_INPUT;      /* A pass sends it.          */
   flush_updates();
