@@ -4393,7 +4393,8 @@ edf_node *edf_formula(edf_node *node, const char *forward, const char *backward)
    largest, plus rounding. Right is at most 1e-6, in float 5e-3: a gradient that is wrong by 3
    percent shows. cc -DEDF_REAL=double sees smaller mistakes. At most 1000 entries of a tensor
    are tried. Kinks are skipped.
-   edf_gradcheck changes only gradients. Errors: as edf_forward_to and edf_backward. */
+   At its end edf_gradcheck restores the graph, as edf_restore does, so that it changes nothing.
+   Errors: as edf_forward_to and edf_backward. */
 double edf_gradcheck(edf_node *node);
 
 /* Declares that the backward of a node is not its derivative. Nothing is compared through the
@@ -6590,25 +6591,11 @@ static double edf__check_graph(edf_node *node, unsigned long long draws) {
   return worst;
 }
 
-/* Runs Forward and Backward with the random numbers from `draws` on. */
-static void edf__run_both(edf_node *node, unsigned long long draws) {
-  edf.draws = draws;
-  (edf_forward_to)(node);
-  (edf_backward)(node);
-  edf.draws = draws;
-}
-
 double edf_gradcheck(edf_node *node) {
-  edf_graph was = edf;
+  unsigned long long draws = edf.draws;
   double worst = 0;
   edf__check_call("edf_gradcheck", node);
-  edf.told = NULL;
-  edf.after_backward = NULL;
-  edf.accumulate = 0;
-  size_t n = (size_t)edf.n_parameters;
-  edf_real **value = (edf_real **)edf_keep(NULL, (n + 1) * sizeof *value);
-  for (size_t i = 0; i < n; i++)         /* Running statistics change.                        */
-    value[i] = edf__guarded(edf.parameters[i]->size, edf_value(edf.parameters[i]));
+  edf_snapshot *taken = edf_take_snapshot();
   edf__run_forward("edf_gradcheck", node);
   edf__begin_backward("edf_gradcheck", node);      /* A wrong backward may change values.     */
   edf__end_backward();
@@ -6620,23 +6607,12 @@ double edf_gradcheck(edf_node *node) {
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *y = edf.compnodes[i];
     if (y->custom && edf__runs_backward(y))
-      worst = fmax(worst, edf__check_alone(y, was.draws));
+      worst = fmax(worst, edf__check_alone(y, draws));
   }
-  if (worst <= edf__tolerance) worst = fmax(worst, edf__check_graph(node, was.draws));
+  if (worst <= edf__tolerance) worst = fmax(worst, edf__check_graph(node, draws));
   while (edf.kept != before) edf__free((char *)edf.kept + EDF__ALIGN);
   edf.workspace = work;
-  edf__run_both(node, was.draws);
-  for (int i = 0; i < edf.n_parameters; i++) {
-    edf_node *p = edf.parameters[i];
-    memcpy(p->value, value[i], p->size * sizeof **value);
-    edf__push_tried(p);
-    edf_release(value[i] - EDF__GUARD);
-  }
-  edf_release(value);
-  edf.accumulate = was.accumulate;
-  edf.gradients = was.gradients;
-  edf.after_backward = was.after_backward;
-  edf.told = was.told;
+  edf_restore(taken);
   return worst;
 }
 

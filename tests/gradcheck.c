@@ -570,7 +570,7 @@ static double sum_of_values(void) {
   return sum;
 }
 
-TEST(a_check_changes_only_gradients) {
+TEST(a_check_changes_nothing) {
   static const double data[8] = { 1, 2, 3, -1, -2, 0.5, 0.25, 4 };
   Input *x = edf_want_grad(edf_input("x[b,4]"));
   edf_feed(x, data, 2);
