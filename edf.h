@@ -4412,8 +4412,8 @@ edf_node *edf_expect_mismatch(edf_node *node);
    infinity that the program fed, such as -infinity in a mask, is no mistake by itself. It is
    reported if the loss is infinite because of it. If a node makes a NaN of it, that node is
    reported, and where the infinity is from. If Forward is right, Backward runs again. It cannot
-   if a Parameter has moved since Forward: call edf_find_nan before the step. With EDF_DEBUG
-   each pass ends with this search. */
+   if a Parameter has moved since Forward: call edf_find_nan before the step. At its end it
+   restores the graph. With EDF_DEBUG each pass ends with this search. */
 edf_node *edf_step_forward(void);
 edf_node *edf_step_backward(void);
 void edf_where(void);
@@ -6829,7 +6829,7 @@ static edf_node *edf__report_gradient(edf_node *c, edf_node *x) {
   edf__spot from = edf__infinity_before(of_c);
   return edf__report_nan(c, at, ".grad", from.node ? edf__origin(from) : from);
 }
-edf_node *edf_find_nan(void) {
+static edf_node *edf__find_nan(void) {
   edf_node *c, *found = NULL;
   edf__spot from, at = edf__wrong_value(&from);
   if (at.node) return edf__report_nan(at.node, at, "", from);
@@ -6840,6 +6840,12 @@ edf_node *edf_find_nan(void) {
   while (!moved && (c = edf_step_backward()) != NULL)
     for (int k = 0; !found && k < c->n_in; k++)
       if (edf__is_bad(c->in[k], edf_grad(c->in[k]))) found = edf__report_gradient(c, c->in[k]);
+  return found;
+}
+edf_node *edf_find_nan(void) {
+  edf_snapshot *taken = edf_take_snapshot();
+  edf_node *found = edf__find_nan();
+  edf_restore(taken);
   return found;
 }
 
