@@ -29,7 +29,8 @@ extern "C" {
    Nothing is run again, and the parameters are the same bits as without a doctor. Call it
    again to watch another loss, or one that was built again. Errors: the loss is not computed.
    edf_check looks once, before training. It runs Forward and Backward, prints what is wrong,
-   and returns the number of findings. Errors: as edf_backward. */
+   and returns the number of findings. Then it restores the graph, so that it changes nothing.
+   Errors: as edf_backward. */
 void edf_doctor(edf_node *loss);
 int edf_check(edf_node *loss);
 
@@ -720,21 +721,15 @@ void edf_doctor(edf_node *loss) {
   d->part[EDF_LAB__LOSS] = loss;
 }
 
-/* While edf_check runs, no other tool is notified. */
-static void (*edf_lab__before_check)(edf_event event, edf_node *x);
-static void edf_lab__check_told(edf_event event, edf_node *x) {
-  if (event == EDF_CLEARED && edf_lab__before_check) edf_lab__before_check(event, x);
-}
 int edf_check(edf_node *loss) {
   edf_lab__doctor *d = (edf_lab__doctor *)edf_keep(NULL, sizeof *d);
-  edf_lab__before_check = edf.told;
-  edf.told = edf_lab__check_told;
+  edf_snapshot *taken = edf_take_snapshot();
   (edf_forward)();
   (edf_backward)(loss);
-  edf.told = edf_lab__before_check;
   d->first = edf_lab__stats(loss).mean;
   edf_lab__find_parts(d, loss);
   edf_lab__consult(d, EDF_LAB__FIRST | EDF_LAB__LEARNT);
+  edf_restore(taken);
   return d->found;
 }
 
