@@ -120,7 +120,8 @@ void edf_print_equations(FILE *out);
    A name on the left without .grad is a helper. Either all gradients of Parameters have the
    factor (1/B), or none has it: B is the size of y's first index. Inputs may be left out. The
    call prints a line for each tensor and shows a mistake with a caret. It returns the worst
-   relative error, or 1 if a gradient is missing or a line is unreadable. */
+   relative error, or 1 if a gradient is missing or a line is unreadable. At its end it restores
+   the graph, so that it changes nothing. */
 double edf_check_backward(edf_node *y, const char *lines);
 /* With EDF_NO_DEBUG, these two functions do nothing, and the check returns 0. */
 #ifdef EDF_NO_DEBUG
@@ -5223,10 +5224,12 @@ double edf_check_backward(edf_node *y, const char *lines) {
   a.text = lines ? lines : "";
   edf_slide__know_names(&a);
   for (int k = 0; k < a.n; k++) if (a.through[k]) edf_slide__know_operands(&a, k);
-  unsigned long long draws = edf.draws;
+  edf_snapshot *taken = edf_take_snapshot();
   for (int k = 0; k < a.n; k++) if (a.node[k]->forward) (edf_forward_to)(a.node[k]);
   for (int k = 0; k < a.n; k++) edf_value(a.node[k]);
   edf_graph was = edf;
+  edf_device_table *device = edf_device;
+  edf_device = NULL;                     /* The small graph of the answer runs here.          */
   edf = edf_new_graph();
   edf.training = was.training;
   edf_slide__right_of_lines(&a);
@@ -5242,7 +5245,8 @@ double edf_check_backward(edf_node *y, const char *lines) {
   edf.n_inputs = a.n_given;              /* helpers are freed with the computed nodes         */
   edf_clear();
   edf = was;
-  edf.draws = draws;
+  edf_device = device;
+  edf_restore(taken);
   return worst;
 }
 #endif
