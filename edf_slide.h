@@ -2746,26 +2746,44 @@ static edf_slide__value edf_slide__mask_test(edf_slide__statement *l, const edf_
   return edf_slide__lettered(l, y);
 }
 
+/* Finds what masks m and k mean together for a tensor without the index u between them: s<=u
+   and u<=t keep s and t only if s<=t. With k = m, finds what mask m means alone. Returns 0 if
+   they exclude nothing. */
+static int edf_slide__masks_for(const edf_slide__statement *l, unsigned masks, int m, int k,
+                                unsigned has, edf_mask *to) {
+  unsigned between = 1u << l->mask[m].limit;
+  edf_mask second;
+  if (!(masks >> m & masks >> k & 1)) return 0;
+  if (k == m) return edf_slide__mask_for(l, &l->mask[m], has, to);
+  if (l->mask[m].limit != l->mask[k].index || (has | l->fixed) & between ||
+      !edf_slide__mask_for(l, &l->mask[m], has | between, to) ||
+      !edf_slide__mask_for(l, &l->mask[k], has | between, &second)) return 0;
+  to->high = second.high;
+  to->constant += second.constant;
+  return to->low >= 0 || to->high >= 0;
+}
+
 /* Returns v with the number 1 at the entries that a mask excludes. So a function of v and its
    slope are finite there, whatever v is, and no gradient goes to v. */
 static edf_slide__value edf_slide__guarded(edf_slide__statement *l, edf_slide__value v,
                                            unsigned masks) {
-  for (int m = 0; m < l->n_mask && v.node; m++) {
-    edf_mask mask;
-    unsigned has = edf_slide__ref_has(&v.at);
-    edf_slide__making to;
-    if (!(masks >> m & 1) || !edf_slide__mask_for(l, &l->mask[m], has, &mask)) continue;
-    edf_slide__value y = edf_slide__new_value(l, NULL, has);
-    edf_slide__value keep = edf_slide__mask_test(l, &mask, 1);
-    edf_slide__value drop = edf_slide__mask_test(l, &mask, 0);
-    edf_slide__begin_equation(&to, l, &y.at);
-    to.masks = 1u << m;
-    edf_slide__add_term(&to, &v, &keep, NULL);
-    to.masks = 0;
-    edf_slide__add_term(&to, &drop, NULL, NULL);
-    y.node = edf_slide__end_equation(&to, NULL, EDF_SLIDE__SUM);
-    v = y;
-  }
+  for (int m = 0; m < l->n_mask; m++)
+    for (int k = 0; k < l->n_mask && v.node; k++) {
+      edf_mask mask;
+      unsigned has = edf_slide__ref_has(&v.at);
+      edf_slide__making to;
+      if (!edf_slide__masks_for(l, masks, m, k, has, &mask)) continue;
+      edf_slide__value y = edf_slide__new_value(l, NULL, has);
+      edf_slide__value keep = edf_slide__mask_test(l, &mask, 1);
+      edf_slide__value drop = edf_slide__mask_test(l, &mask, 0);
+      edf_slide__begin_equation(&to, l, &y.at);
+      edf_slide__add_term(&to, &v, &keep, NULL);
+      to.m.e.mask[to.m.e.n_mask++] = mask;
+      to.m.e.term[0].masks = 1;
+      edf_slide__add_term(&to, &drop, NULL, NULL);
+      y.node = edf_slide__end_equation(&to, NULL, EDF_SLIDE__SUM);
+      v = y;
+    }
   return v;
 }
 /* Returns the product of the tests of these masks, for an expression with the indices in `has`,
