@@ -2572,21 +2572,39 @@ static int edf_slide__mask_for(const edf_slide__statement *l, const edf_slide__m
   return (to->low >= 0 && low <= 0) || (to->low < 0 ? 0 : low - 1) + to->constant > 0;
 }
 
+/* Finds what masks m and k mean together for a tensor without the index u between them: s<=u
+   and u<=t keep s and t only if s<=t. With k = m, finds what mask m means alone. Returns 0 if
+   they exclude nothing. */
+static int edf_slide__masks_for(const edf_slide__statement *l, unsigned masks, int m, int k,
+                                unsigned has, edf_mask *to) {
+  unsigned between = 1u << l->mask[m].limit;
+  edf_mask second;
+  if (!(masks >> m & masks >> k & 1)) return 0;
+  if (k == m) return edf_slide__mask_for(l, &l->mask[m], has, to);
+  if (l->mask[m].limit != l->mask[k].index || (has | l->fixed) & between ||
+      !edf_slide__mask_for(l, &l->mask[m], has | between, to) ||
+      !edf_slide__mask_for(l, &l->mask[k], has | between, &second)) return 0;
+  to->high = second.high;
+  to->constant += second.constant;
+  return to->low >= 0 || to->high >= 0;
+}
+
 /* Gives the last term, whose tensors begin with number `first`, the masks that exclude some of
    its entries. */
 static void edf_slide__add_masks(edf_slide__making *to, int first, unsigned masks) {
   edf__equation *e = &to->m.e;
   unsigned has = edf_slide__refs_have(e, first, e->n_ref) | edf_slide__ref_has(e->ref);
-  for (int m = 0; m < to->l->n_mask; m++) {
-    edf_mask mask;
-    size_t k = 0;
-    if (!(masks >> m & 1) || !edf_slide__mask_for(to->l, &to->l->mask[m], has, &mask)) continue;
-    while (k < (size_t)e->n_mask && memcmp(&e->mask[k], &mask, sizeof mask)) k++;
-    if (k == sizeof e->mask / sizeof mask)
-      edf__syntax(&e->scan, e->ref->name, "this line has too many masks");
-    if (k == (size_t)e->n_mask) e->mask[e->n_mask++] = mask;
-    e->term[e->n_term - 1].masks |= 1u << k;
-  }
+  for (int m = 0; m < to->l->n_mask; m++)
+    for (int with = 0; with < to->l->n_mask; with++) {
+      edf_mask mask;
+      size_t k = 0;
+      if (!edf_slide__masks_for(to->l, masks, m, with, has, &mask)) continue;
+      while (k < (size_t)e->n_mask && memcmp(&e->mask[k], &mask, sizeof mask)) k++;
+      if (k == sizeof e->mask / sizeof mask)
+        edf__syntax(&e->scan, e->ref->name, "this line has too many masks");
+      if (k == (size_t)e->n_mask) e->mask[e->n_mask++] = mask;
+      e->term[e->n_term - 1].masks |= 1u << k;
+    }
 }
 
 /* Adds one term: v, v w or p. Drops a term that is zero. A number alone is a term, too. */
@@ -2744,23 +2762,6 @@ static edf_slide__value edf_slide__mask_test(edf_slide__statement *l, const edf_
   y.node = edf_slide__end_equation(&to, NULL, EDF_SLIDE__SUM);
   y.node = edf_slide__with_number(&l->slide->site, &edf_slide__test_op, y.node, keeps ? 3 : 4);
   return edf_slide__lettered(l, y);
-}
-
-/* Finds what masks m and k mean together for a tensor without the index u between them: s<=u
-   and u<=t keep s and t only if s<=t. With k = m, finds what mask m means alone. Returns 0 if
-   they exclude nothing. */
-static int edf_slide__masks_for(const edf_slide__statement *l, unsigned masks, int m, int k,
-                                unsigned has, edf_mask *to) {
-  unsigned between = 1u << l->mask[m].limit;
-  edf_mask second;
-  if (!(masks >> m & masks >> k & 1)) return 0;
-  if (k == m) return edf_slide__mask_for(l, &l->mask[m], has, to);
-  if (l->mask[m].limit != l->mask[k].index || (has | l->fixed) & between ||
-      !edf_slide__mask_for(l, &l->mask[m], has | between, to) ||
-      !edf_slide__mask_for(l, &l->mask[k], has | between, &second)) return 0;
-  to->high = second.high;
-  to->constant += second.constant;
-  return to->low >= 0 || to->high >= 0;
 }
 
 /* Returns v with the number 1 at the entries that a mask excludes. So a function of v and its
