@@ -21,8 +21,8 @@ help:
 	@echo '                EDF_DATA=dir: IDX files, plain or .gz; EDF_TEXT=file: a text'
 	@echo 'make examples   build all examples: $(NAMES)' | fold -s -w 78
 	@echo 'make check      the tests in double at -O0, while you write; TESTS="nodes graph"'
-	@echo 'make test       the tests, two minutes; TESTS="nodes graph"'
-	@echo 'make test-all   the other tests, five minutes: platforms, fuzzing, the GPU emulation'
+	@echo 'make test       the tests; TESTS="nodes graph"'
+	@echo 'make test-all   the other tests: platforms, fuzzing, the GPU emulation'
 	@echo 'make oracle     compare random programs with version 2.0; SEED=1 COUNT=300'
 	@echo 'make mutants    put mistakes into edf.h: do the tests find them? SEED=34 COUNT=60'
 	@echo 'make doctor     how often is the doctor of edf_lab.h right? Two minutes'
