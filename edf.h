@@ -6074,13 +6074,16 @@ static double edf__difference(const edf__check *c, const edf_real *to, const edf
    entries if it changed none. */
 static double edf__norm_of_change(const edf__check *c) {
   double all = 0, changed = 0;
+  size_t n = 0;
   for (size_t i = 0; i < c->y->size; i++) {
     double ry = (double)c->r[i] * (double)c->centre[i];
+    int changes = c->up[i] != c->y->value[i];
+    n += (size_t)changes;
     if (!(fabs(ry) < HUGE_VAL)) continue;
     all += ry * ry;
-    if (c->up[i] != c->y->value[i]) changed += ry * ry;
+    if (changes) changed += ry * ry;
   }
-  return sqrt(changed > 0 ? changed : all);
+  return sqrt(n > 0 ? changed : all);
 }
 
 /* Returns the central difference at x[i] with step h, and sets the one-sided slopes. The step
@@ -6088,7 +6091,6 @@ static double edf__norm_of_change(const edf__check *c) {
 static double edf__slope(edf__check *c, size_t i, double h) {
   volatile edf_real *at = &c->x->value[i];
   edf_real was = *at;
-  double finer = edf__h / h;
   h *= fmax(1.0, fabs((double)was));
   *at = (edf_real)((double)was + h);
   double up = (double)*at - (double)was;
@@ -6103,7 +6105,7 @@ static double edf__slope(edf__check *c, size_t i, double h) {
   if (!c->alone) edf__push_tried(c->x);
   c->right = edf__difference(c, c->up, c->centre) / up;
   c->left = edf__difference(c, c->centre, c->y->value) / down;
-  c->blur = edf__tolerance * edf__noise * edf__norm_of_change(c) * finer;
+  c->blur = edf__tolerance * edf__noise * edf__norm_of_change(c) * edf__h / h;
   return edf__difference(c, c->up, c->y->value) / (up + down);
 }
 
@@ -6162,9 +6164,9 @@ static double edf__compare(edf__check *c, edf_node *x) {
   for (edf__entry_tried *e = c->entry; e < c->entry + c->n; e++) {
     e->numeric = edf__slope(c, e->i, edf__h);
     most = fmax(most, fmax(fabs(e->yours), fabs(e->numeric)));
-    blur = fmax(blur, c->blur);
+    if (e->numeric != 0) blur = fmax(blur, c->blur);
   }
-  c->rounding = blur / edf__tolerance + 1e-30;
+  c->rounding = (blur > 0 ? blur : c->blur) / edf__tolerance + 1e-30;
   c->floor = edf__small * (most < HUGE_VAL ? most : 0) + c->rounding;
   c->error = 0;
   c->n_kink = c->n_wrong = c->worst = 0;

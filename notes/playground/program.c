@@ -232,7 +232,7 @@ static void read_slide(const char *argument, const char *slide) {
   data = NULL;
   edf_seed(strtoull(argument, NULL, 10));
   edf_equations_at("slide", 1, "%s", slide);
-  char *marks = edf__mark_backward();
+  edf__node_marks *marks = edf__mark_backward();
   for (int i = 0; i < edf.n_parameters; i++) numbers += edf.parameters[i]->size;
   edf_write(&answer, "{\"numbers\":%zu,\"nodes\":[", numbers);
   for (int k = 0; k < edf__n_nodes(); k++) {
