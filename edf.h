@@ -19,6 +19,13 @@
      - A mistake stops the program with names, shapes and source lines.
      - After Backward(loss) every grad is the derivative of the mean of loss.
      - Nothing is clamped. NaN and infinity pass through unchanged.
+   Input, Parameter and CompNode are three names of one C type, edf_node. So any node can be an
+   operand, and C needs no casts. The price: edf_feed(h, data, 1) compiles for a CompNode h, and
+   stops only when it runs. These calls check the kind and name it in their errors:
+     Input      edf_feed edf_batches edf_next
+     Parameter  edf_update edf_init_uniform edf_init_normal edf_set, the statistics of BatchNorm
+     CompNode   edf_backward edf_gradcheck edf_formula edf_expect_mismatch edf_check_backward
+                edf_doctor edf_check
    It will not have operator overloading, a class hierarchy of layers, configuration files,
    plugins, several number types in one graph, or a thread pool.
 
@@ -817,10 +824,15 @@ static void edf__check_operands(edf__site at, int n, edf_node **in) {
 static void edf__check_call(const char *function, const edf_node *x) {
   edf__check_node(edf__call_of(function), x, "the node");
 }
+static void edf__check_kind(edf__site at, const edf_node *x, edf_kind kind, const char *name) {
+  static const char *const kinds[] = { "an Input", "a Parameter", "a CompNode" };
+  edf__check_node(at, x, name);
+  if (x->kind != kind)
+    edf__fail(at, "%s is %s, expected %s\n  %s", name, kinds[x->kind], kinds[kind],
+              edf__show(x));
+}
 static void edf__check_parameter(const char *function, const edf_node *p) {
-  edf__check_call(function, p);
-  if (p->kind != EDF_PARAMETER)
-    edf__fail(edf__call_of(function), "expected a Parameter\n  %s", edf__show(p));
+  edf__check_kind(edf__call_of(function), p, EDF_PARAMETER, "the node");
 }
 
 /* ---- Shapes. The shape of a node follows from its inputs' shapes, when it is built and again
@@ -1029,9 +1041,8 @@ void (edf_forward_to)(edf_node *node) {
 
 void (edf_feed)(edf_node *x, const edf_real *data, int batch) {
   edf__site at = edf__call_of("edf_feed");
-  edf__check_call("edf_feed", x);
+  edf__check_kind(at, x, EDF_INPUT, "the node");
   int fits = x->batched ? batch >= 1 : batch == 1 || (x->rank && batch == x->dim[0]);
-  if (x->kind != EDF_INPUT) edf__fail(at, "only an Input can be fed\n  %s", edf__show(x));
   if (!data) edf__fail(at, "the data is NULL\n  %s", edf__show(x));
   if (!fits)
     edf__fail(at, "batch is %d, %s\n  %s", batch, x->batched ? "expected 1 or more"
@@ -1145,9 +1156,7 @@ static const char *edf__show_end(edf_node *loss) {
 }
 static void edf__check_loss(const char *call, edf_node *loss) {
   edf__site at = edf__call_of(call);
-  edf__check_node(at, loss, "the loss");
-  if (loss->kind != EDF_COMPNODE)
-    edf__fail(at, "the loss is not a computed node\n  %s", edf__show(loss));
+  edf__check_kind(at, loss, EDF_COMPNODE, "the loss");
   if (!loss->needs_grad)
     edf__fail(at, "the loss depends on no Parameter that is not frozen, nor on an Input with "
               "edf_want_grad\n  %s%s", edf__show(loss), edf__show_end(loss));
@@ -4460,6 +4469,11 @@ edf_node *edf_node_at(const edf_op *op, const char *file, int line, int n, edf_n
 /* Raises an error: prints the message by EDF_PANIC. */
 EDF__NORETURN void edf_stop(const char *format, ...) EDF__PRINTF(1, 2);
 
+/* Stops unless x is a node of this graph. x is not read before. The message names the call, and
+   x as `name`: "edf_view", "the node". edf_expect_kind also stops if x has another kind. */
+void edf_expect_node(const char *call, const char *name, const edf_node *x);
+void edf_expect_kind(const char *call, const char *name, const edf_node *x, edf_kind kind);
+
 /* Statistics of n > 0 entries. */
 typedef struct {
   double least, greatest, mean, deviation;
@@ -4540,6 +4554,12 @@ void edf_stop(const char *format, ...) {
   va_list args;
   va_start(args, format);
   edf__vfail(at, format, args);
+}
+void edf_expect_node(const char *call, const char *name, const edf_node *x) {
+  edf__check_node(edf__call_of(call), x, name);
+}
+void edf_expect_kind(const char *call, const char *name, const edf_node *x, edf_kind kind) {
+  edf__check_kind(edf__call_of(call), x, kind, name);
 }
 edf_statistics edf_statistics_of(const edf_real *v, size_t n) {
   edf_statistics s = { HUGE_VAL, -HUGE_VAL, 0, 0, 0, 0 };
@@ -5883,7 +5903,7 @@ void edf_print_node(FILE *out, edf_node *node) {
 
 edf_node *edf_formula(edf_node *node, const char *forward, const char *backward) {
   edf__site at = edf__call_of("edf_formula");
-  edf__check_node(at, node, "the node");
+  edf__check_kind(at, node, EDF_COMPNODE, "the node");
   if (!forward || !backward) edf__fail(at, "a formula is NULL\n  %s", edf__show(node));
   if (node->about)
     edf__fail(at, "the node has its formula already\n  %s", edf__show(node));
@@ -6596,7 +6616,7 @@ static double edf__check_graph(edf_node *node, unsigned long long draws) {
 double edf_gradcheck(edf_node *node) {
   unsigned long long draws = edf.draws;
   double worst = 0;
-  edf__check_call("edf_gradcheck", node);
+  edf__check_kind(edf__call_of("edf_gradcheck"), node, EDF_COMPNODE, "the node");
   edf_snapshot *taken = edf_take_snapshot();
   edf__run_forward("edf_gradcheck", node);
   edf__begin_backward("edf_gradcheck", node);      /* A wrong backward may change values.     */
@@ -6619,7 +6639,7 @@ double edf_gradcheck(edf_node *node) {
 }
 
 edf_node *edf_expect_mismatch(edf_node *node) {
-  edf__check_call("edf_expect_mismatch", node);
+  edf__check_kind(edf__call_of("edf_expect_mismatch"), node, EDF_COMPNODE, "the node");
   node->mismatch_expected = 1;
   return node;
 }

@@ -225,9 +225,8 @@ static void edf_data__expect_shape(const char *who, const edf_node *x, const edf
 }
 
 void edf_set(edf_node *p, edf_array a) {
+  edf_expect_kind("edf_set", "the node", p, EDF_PARAMETER);
   edf_data__expect_shape("edf_set", p, &a, 0);
-  if (p->kind != EDF_PARAMETER)
-    edf_stop("edf_set: only a Parameter can be set\n  %s", edf_data__show(p));
   memmove(p->value, a.value, p->size * sizeof *a.value);
   edf_push(p);
 }
@@ -269,6 +268,8 @@ void edf_normalize_columns(edf_array *x, edf_array *test) {
 void edf_batches(edf_all *all, edf_node *x, edf_array data, edf_node *y, edf_array labels,
                  int n) {
   edf_all begin = { x, y, data, labels, n, 0, 0 };
+  edf_expect_kind("edf_batches", "x", x, EDF_INPUT);
+  if (y) edf_expect_kind("edf_batches", "y", y, EDF_INPUT);
   edf_data__expect_shape("edf_batches", x, &data, data.dim[0]);
   if (y) edf_data__expect_shape("edf_batches", y, &labels, data.dim[0]);
   if (n < 1) edf_stop("edf_batches: %d rows at a time, expected 1 or more", n);
@@ -277,6 +278,8 @@ void edf_batches(edf_all *all, edf_node *x, edf_array data, edf_node *y, edf_arr
 }
 int edf_next(edf_all *all) {
   int from = all->at, left = all->data.dim[0] - from;
+  edf_expect_kind("edf_next", "x", all->x, EDF_INPUT);
+  if (all->y) edf_expect_kind("edf_next", "y", all->y, EDF_INPUT);
   all->at += all->rows = left < all->n ? left : all->n;
   if (!left) return 0;
   (edf_feed)(all->x, edf_rows(all->data, from, all->at).value, all->rows);

@@ -709,10 +709,7 @@ static void edf_lab__doctor_told(edf_event event, edf_node *x) {
 
 void edf_doctor(edf_node *loss) {
   edf_lab__doctor *d = edf_lab__on_duty;
-  if (!loss) edf_stop("edf_doctor: the loss is NULL");
-  if (loss->kind != EDF_COMPNODE)
-    edf_stop("edf_doctor: the loss is not a computed node\n  %s \"%s\" of %s:%d", loss->op,
-             edf_label(loss), loss->file, loss->line);
+  edf_expect_kind("edf_doctor", "the loss", loss, EDF_COMPNODE);
   if (!edf.told || !edf_array_bytes(d)) {            /* There is none for this graph.         */
     d = edf_lab__on_duty = (edf_lab__doctor *)edf_keep(NULL, sizeof *d);
     d->earlier = edf.told;
@@ -722,6 +719,7 @@ void edf_doctor(edf_node *loss) {
 }
 
 int edf_check(edf_node *loss) {
+  edf_expect_kind("edf_check", "the loss", loss, EDF_COMPNODE);
   edf_lab__doctor *d = (edf_lab__doctor *)edf_keep(NULL, sizeof *d);
   edf_snapshot *taken = edf_take_snapshot();
   (edf_forward)();

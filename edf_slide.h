@@ -145,7 +145,8 @@ edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k);
    values. These are Parameters, so edf_save saves them, but no optimiser moves them. In
    training each Forward moves them a tenth of the way to the values of the batch. There the
    divisor of the variance is n-1: n rows show a little less than the variance of all data.
-   Errors: the parameters and the last index have different sizes; training on 1 row. */
+   Errors: the parameters and the last index have different sizes; training on 1 row; a mean or
+   a variance that is not a Parameter. */
 typedef struct { edf_node *gain, *bias; } edf_layer_norm_package;
 typedef struct { edf_node *gain, *bias, *mean, *variance; } edf_batch_norm_package;
 #define edf_layer_norm_params(n) edf_layer_norm_params_at(EDF_SLIDE__HERE, n)
@@ -4217,11 +4218,20 @@ edf_node *edf_layer_norm_at(const char *file, int line, edf_layer_norm_package P
   edf__site at = { "LayerNorm", file, line };
   return edf_slide__gained(&at, "normalize_", Phi.gain, x, Phi.bias);
 }
+/* Stops unless p is a Parameter, which Forward may move. */
+static void edf_slide__check_moved(const edf__site *at, const edf_node *p, const char *name) {
+  edf_slide__check(at, p, name);
+  if (p->kind != EDF_PARAMETER)
+    edf__fail(*at, "%s is %s, expected a Parameter\n  %s", name,
+              p->kind == EDF_INPUT ? "an Input" : "a CompNode", edf__show(p));
+}
 edf_node *edf_batch_norm_at(const char *file, int line, edf_batch_norm_package Phi,
                             edf_node *x) {
   edf__site at = { "BatchNorm", file, line };
   edf_node *in[3] = { x, Phi.mean, Phi.variance };
   edf_real eps = (edf_real)1e-5;
+  edf_slide__check_moved(&at, Phi.mean, "Phi.mean");
+  edf_slide__check_moved(&at, Phi.variance, "Phi.variance");
   x = edf_node_at(&edf_slide__batch_norm_op, file, line, 3, in, &eps, sizeof eps);
   return edf_slide__gained(&at, "", Phi.gain, x, Phi.bias);
 }
@@ -5229,8 +5239,7 @@ static double edf_slide__judge_answer(edf_slide__answer *a) {
 
 double edf_check_backward(edf_node *y, const char *lines) {
   edf_slide__answer a;
-  edf__site here = { "edf_check_backward", NULL, 0 };
-  edf_slide__check(&here, y, "the node");
+  edf_expect_kind("edf_check_backward", "the node", y, EDF_COMPNODE);
   printf("answer to %s, built at %s:%d\n", edf_label(y), y->file, y->line);
   if (!edf_slide__line_of_node(y) && !edf_slide__has_equation(y) &&
       (!y->about || !y->about->name || !y->about->formula)) {

@@ -236,7 +236,7 @@ TEST(the_doctor_changes_no_bit) {
 
 TEST(a_wrong_loss_is_refused) {
   STOPS(edf_doctor(NULL), "edf_doctor|NULL");
-  STOPS(edf_doctor(edf_input_at("hw1.c", 1, "x[b,2]")), "Input|\"x\"|hw1.c:1|computed node");
+  STOPS(edf_doctor(edf_input_at("hw1.c", 1, "x[b,2]")), "Input|\"x\"|hw1.c:1|CompNode");
 }
 
 int main(void) { return harness_main(); }

@@ -15,6 +15,8 @@
 
 #include "harness.h"
 #include "edf_slide.h"
+#include "edf_data.h"
+#include "edf_lab.h"
 
 #define HW1(line) "hw1.c", line
 #define AT HW1(3)                                        /* where a STOP makes its mistake */
@@ -494,6 +496,74 @@ TEST(runs_stop) {
   CALL(edf_value(tanh_of(a("x[b,3]"))), "edf_value|edf_forward|\"h\" [b, 3]|hw1.c:3");
   CALL(edf_gradcheck(tanh_of(fed("x[b,3]", 1))), "edf_gradcheck|edf_want_grad|\"h\"|hw1.c:3");
   CALL(edf_name(a("W[3]"), NULL), "edf_name|NULL");
+}
+
+/* ---- Calls that need a node of one kind. The compiler takes any node. */
+
+static edf_array rows(int n) {
+  edf_array array = { 2, { n, 3 }, (size_t)n * 3, zeros };
+  return array;
+}
+static void batches(edf_node *x, edf_node *y) {
+  edf_all all;
+  edf_batches(&all, x, rows(4), y, rows(4), 2);
+}
+static void next(edf_node *x, edf_node *y) {
+  edf_all all = { x, y, rows(4), rows(4), 2, 0, 0 };
+  edf_next(&all);
+}
+static void statistics(edf_node *mean, edf_node *variance) {
+  edf_batch_norm_package Phi = norm();
+  if (mean) Phi.mean = mean;
+  if (variance) Phi.variance = variance;
+  edf_batch_norm(Phi, edf_input("z[b,3]"));
+}
+
+#define CALLS_OF_A_KIND(OF) \
+  OF(EDF_INPUT, "edf_feed", edf_feed(x, zeros, 2)) \
+  OF(EDF_INPUT, "edf_batches", batches(x, NULL)) \
+  OF(EDF_INPUT, "edf_batches", batches(edf_input("x[b,3]"), x)) \
+  OF(EDF_INPUT, "edf_next", next(x, NULL)) \
+  OF(EDF_INPUT, "edf_next", next(edf_input("x[b,3]"), x)) \
+  OF(EDF_PARAMETER, "edf_update", edf_update(x, &edf_sgd_rule, zeros)) \
+  OF(EDF_PARAMETER, "edf_init_uniform", edf_init_uniform(x, 0, 1)) \
+  OF(EDF_PARAMETER, "edf_init_normal", edf_init_normal(x, 0, 1)) \
+  OF(EDF_PARAMETER, "edf_set", edf_set(x, rows(4))) \
+  OF(EDF_PARAMETER, "BatchNorm", statistics(x, NULL)) \
+  OF(EDF_PARAMETER, "BatchNorm", statistics(NULL, x)) \
+  OF(EDF_PARAMETER, "call", edf_expect_kind("call", "x", x, EDF_PARAMETER)) \
+  OF(EDF_COMPNODE, "edf_backward", edf_backward(x)) \
+  OF(EDF_COMPNODE, "edf_gradcheck", edf_gradcheck(x)) \
+  OF(EDF_COMPNODE, "edf_formula", edf_formula(x, "y = x", "")) \
+  OF(EDF_COMPNODE, "edf_expect_mismatch", edf_expect_mismatch(x)) \
+  OF(EDF_COMPNODE, "edf_check_backward", edf_check_backward(x, "")) \
+  OF(EDF_COMPNODE, "edf_doctor", edf_doctor(x)) \
+  OF(EDF_COMPNODE, "edf_check", edf_check(x))
+
+static const struct { edf_kind kind; const char *call; } of_a_kind[] = {
+#define ROW(kind, name, call) { kind, name },
+  CALLS_OF_A_KIND(ROW)
+};
+static void call_with(int k, edf_node *x) {
+  int n = 0;
+#define RUN(kind, name, call) if (n++ == k) { (void)(call); return; }
+  CALLS_OF_A_KIND(RUN)
+}
+static edf_node *of_kind(int kind) {
+  return kind == EDF_INPUT ? fed("x[b,3]", 2) : kind == EDF_PARAMETER ? a("W[2,3]")
+         : edf_name(edf_tanh_at(HW1(1), c("V[2,3]")), "W");
+}
+
+TEST(other_kinds_stop) {
+  static const char *const kinds[] = { "an Input", "a Parameter", "a CompNode" };
+  static char words[100];
+  for (int k = 0; k < (int)(sizeof of_a_kind / sizeof *of_a_kind); k++)
+    for (int kind = EDF_INPUT; kind <= EDF_COMPNODE; kind++) {
+      if (kind == (int)of_a_kind[k].kind) continue;
+      snprintf(words, sizeof words, "%s|%s|expected %s|\"%s\"|hw1.c:1", of_a_kind[k].call,
+               kinds[kind], kinds[of_a_kind[k].kind], kind == EDF_INPUT ? "x" : "W");
+      CALL(call_with(k, of_kind(kind)), words);
+    }
 }
 
 TEST(optimisers_stop) {
