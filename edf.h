@@ -210,6 +210,7 @@ struct edf_node {
   char         custom;                   /* 1 if the program made this kind of node           */
   char         grad_is_zero;             /* 1 if grad counts as 0, whatever its memory holds  */
   struct edf__written *written;          /* how a slide wrote it; NULL for most nodes         */
+  const char  *label;                    /* the last text h@119 of edf_label, or NULL         */
   unsigned long long version;            /* newest move of a Parameter that its value knows   */
 };
 
@@ -322,7 +323,8 @@ void *edf_state(edf_node *y, size_t bytes);
 
 /* Sets the name that messages and prints show, and returns the node. A node is named after its
    op and position, an Einsum after its left-hand side. edf_label returns the name, or h@119 if
-   several nodes are named h. */
+   several nodes are named h. Names and labels are copies, and last as long as the node, also
+   after it gets another name. But the names of files are not copied. */
 edf_node *edf_name(edf_node *node, const char *name);
 const char *edf_label(const edf_node *node);
 
@@ -634,14 +636,18 @@ static edf_node *edf__nth(int i) {
   return i < edf.n_parameters ? edf.parameters[i] : edf.compnodes[i - edf.n_parameters];
 }
 
-const char *edf_label(const edf_node *x) {
+static int edf__is_unique(const edf_node *x) {
   int same = 0;
-  if (x->kind != EDF_COMPNODE) return x->name;
+  if (x->kind != EDF_COMPNODE) return 1;
   for (int i = edf__n_nodes(); same < 2 && i-- > 0;) {
     const char *name = edf__nth(i)->name;
     same += *name == *x->name && !strcmp(name, x->name);
   }
-  return same > 1 ? edf__text("%.900s@%d", x->name, x->position) : x->name;
+  return same <= 1;
+}
+/* Returns the label of x for a message, as text of edf__text. x may be of another graph. */
+static const char *edf__label(const edf_node *x) {
+  return edf__is_unique(x) ? x->name : edf__text("%.900s@%d", x->name, x->position);
 }
 
 /* For messages: returns dimension d of x. A batch is what x, or else another Input, was fed. */
@@ -663,7 +669,7 @@ static const char *edf__dims(const edf_node *x, int rank) {
   return text;
 }
 static const char *edf__show(const edf_node *x) {
-  const char *shown = edf__text("%.300s \"%.300s\" %s", x->op, edf_label(x),
+  const char *shown = edf__text("%.300s \"%.300s\" %s", x->op, edf__label(x),
                                 edf__dims(x, x->rank));
   return edf__text("%-45s %s at %.300s:%d", shown,
                    x->kind == EDF_COMPNODE ? "built" : "declared", x->file, x->line);
@@ -1174,7 +1180,7 @@ static const char *edf__show_moved(edf_node *loss) {
     if (p->version <= c->version) continue;
     while (p->kind == EDF_COMPNODE) p = edf__newest_input(p);
     return edf__text("%.300s has moved since the last Forward\n  %s\n  its old value is in %s",
-                     edf_label(p), edf__show(p), edf__show(c));
+                     edf__label(p), edf__show(p), edf__show(c));
   }
   return NULL;
 }
@@ -1382,6 +1388,14 @@ edf_node *edf_name(edf_node *node, const char *name) {
   edf__check_call("edf_name", node);
   node->name = edf__copy(edf__list_of(node), name);
   return node;
+}
+/* The text h@119 is made when it is needed. It is made again after edf_name. */
+const char *edf_label(const edf_node *node) {
+  if (edf__is_unique(node)) return node->name;
+  const char *label = edf__text("%.900s@%d", node->name, node->position);
+  if (!node->label || strcmp(node->label, label))
+    ((edf_node *)node)->label = edf__copy(edf__list_of(node), label);
+  return node->label;
 }
 edf_node *edf_want_grad(edf_node *node) {
   edf__check_call("edf_want_grad", node);
@@ -4919,7 +4933,7 @@ static void edf__write_letter(edf_page *out, const char *before, const edf_node 
 static void edf__write_ref(edf_page *out, const edf_node *y, const edf__ref *r,
                            const char *grad, int in_loop) {
   const edf__equation *e = edf__shown(y);
-  edf_write(out, "%s%s", edf_label(edf__node_of(y, r)), grad);
+  edf_write(out, "%s%s", edf__label(edf__node_of(y, r)), grad);
   for (const edf__place *p = r->place; p < r->place + r->rank; p++) {
     int empty = 1;
     edf_write(out, p > r->place ? "," : "[");
@@ -5031,7 +5045,7 @@ static void edf__write_equation(edf_page *out, const edf_node *y, int exact) {
   for (int d = 0; d < e->ref->rank; d++) {
     const edf__place *p = &e->ref->place[d];
     if (!p->by) continue;                /* the classes of a scatter                          */
-    edf_write(out, "%s%s<%d", n++ ? ", " : " | ", edf_label(edf__node_of(y, &e->ref[p->by])),
+    edf_write(out, "%s%s<%d", n++ ? ", " : " | ", edf__label(edf__node_of(y, &e->ref[p->by])),
               p->constant + 1);
   }
 }
@@ -5187,7 +5201,7 @@ static void edf__write_formula(edf_page *out, edf__formula *f, const char *text)
     int mark = f->marked && strchr("@'~?$!&#%", w.kind);
     if (w.kind == 'a' && w.depth && !tensor && f->on_left) edf__loop_over(f, w.at);
     if (f->marked && w.kind == '_' && w.at[w.n] == '~' && !f->l.n) w.n += 2;         /* sum_~ */
-    else if (tensor) edf_write(out, "%s", edf_label(tensor));
+    else if (tensor) edf_write(out, "%s", edf__label(tensor));
     else if (x && !x->rank && w.kind == '[') {
       w.n = strcspn(w.at, "]\n");
       w.n += w.at[w.n] == ']';
@@ -5212,12 +5226,12 @@ static int edf__is_causal(const edf_node *y) { return y->written && y->written->
 
 /* ---- The lines of any node, forward and backward. A leaf has only its name. */
 static void edf__write_forward(edf_page *out, const edf_node *y) {
-  if (y->kind != EDF_COMPNODE) { edf_write(out, "%s", edf_label(y)); return; }
+  if (y->kind != EDF_COMPNODE) { edf_write(out, "%s", edf__label(y)); return; }
   if (edf__has_equation(y)) { edf__write_equation(out, y, 0); return; }
   if (!edf__has_formula(y)) {
-    edf_write(out, "%s = %s(", edf_label(y), y->op);
+    edf_write(out, "%s = %s(", edf__label(y), y->op);
     for (int k = 0; k < y->n_in && k < EDF__SHOWN; k++)
-      edf_write(out, "%s%s", k ? ", " : "", edf_label(y->in[k]));
+      edf_write(out, "%s%s", k ? ", " : "", edf__label(y->in[k]));
     edf_write(out, y->n_in > EDF__SHOWN ? ", ...)" : ")");
     return;
   }
@@ -5281,10 +5295,10 @@ static void edf__write_backward(edf_page *out, const edf_node *y) {
   if (edf__has_formula(y)) { edf__write_said_backward(out, y); return; }
   for (int k = 0; k < y->n_in; k++) {
     if (!y->in[k]->needs_grad) continue;
-    edf_write(out, "       %s.grad += by the code of %s, from %s.grad, %s", edf_label(y->in[k]),
-              y->op, edf_label(y), edf_label(y));
+    edf_write(out, "       %s.grad += by the code of %s, from %s.grad, %s",
+              edf__label(y->in[k]), y->op, edf__label(y), edf__label(y));
     for (int i = 0; i < y->n_in && i < EDF__SHOWN; i++)
-      edf_write(out, ", %s", edf_label(y->in[i]));
+      edf_write(out, ", %s", edf__label(y->in[i]));
     edf_write(out, "\n");
   }
 }
@@ -5778,7 +5792,7 @@ static edf__line *edf__write_lines(void) {
     }
   for (int i = 0; i < n; i++) {
     const edf_node *y = edf.compnodes[i];
-    const char *label = edf_label(y);
+    const char *label = edf__label(y);
     int merged = 0;
     if (edf__is_helper(y)) continue;
     line[i].label = (char *)edf_keep(NULL, strlen(label) + 1);
@@ -5850,7 +5864,7 @@ static void edf__write_program(edf_page *out, const edf_node *all) {
     const edf_node *x = edf__nth(i);
     if (kind != (int)x->kind) edf_write(out, title[x->kind], numbers, numbers == 1 ? "" : "s");
     kind = (int)x->kind;
-    edf_write(out, "       %s", edf_label(x));
+    edf_write(out, "       %s", edf__label(x));
     edf__write_about(out, x);
   }
   edf__node_marks *marks = edf__mark_backward();
@@ -5892,7 +5906,7 @@ static void edf__write_one(edf_page *out, const edf_node *x) {
   if (edf__runs_backward(x)) edf__write_backward(out, x);
   else if (x->needs_grad && x->backward)
     edf_write(out, "       no backward: %s does not depend on %s\n",
-              edf_label(edf__next_loss()), edf_label(x));
+              edf__label(edf__next_loss()), edf__label(x));
   edf__restore_marks(marks);
 }
 
@@ -5934,7 +5948,7 @@ static void edf__print_numbers(const char *what, const edf_node *x, const edf_re
 
 void edf_print(edf_node *node) {
   edf__check_call("edf_print", node);
-  printf("%s", edf_label(node));
+  printf("%s", edf__label(node));
   edf__print_by(edf__write_about, stdout, node);
   if (node->kind == EDF_COMPNODE) {
     printf("  ");
@@ -6360,8 +6374,8 @@ static const char *edf__likely(edf__check *c) {
 /* ---- The report. */
 static void edf__print_result(const char *how, const edf_node *y, const edf_node *x,
                               const char *text) {
-  printf("  %s  %s%s", how, x ? "d " : "", edf_label(y));
-  printf("%s%s: %s\n", x ? " / d " : "", x ? edf_label(x) : "", text);
+  printf("  %s  %s%s", how, x ? "d " : "", edf__label(y));
+  printf("%s%s: %s\n", x ? " / d " : "", x ? edf__label(x) : "", text);
 }
 static int edf__say_breach(const edf_node *y, const edf_node *x, const char *found,
                            const char *likely) {
@@ -6384,10 +6398,10 @@ static double edf__check_one(edf__check *c, edf_node *x, int show) {
     printf("        every derivative is 0, since each path goes through stop\n");
   else if (zero)
     printf("        every derivative is 0 here, which hides mistakes: try other values of %s\n",
-           edf_label(x));
+           edf__label(x));
   if (!wrong) return error;
   printf("        %zu wrong, most at %s%s = %.6g: yours %.6g, numeric %.6g\n", c->n_wrong,
-         edf_label(x), edf__indices(x, e->i), (double)x->value[e->i], e->yours, e->numeric);
+         edf__label(x), edf__indices(x, e->i), (double)x->value[e->i], e->yours, e->numeric);
   printf("        likely: %s\n", edf__likely(c));
   return error;
 }
@@ -6405,7 +6419,7 @@ static int edf__forward_breaks(edf__check *c) {
   }
   for (size_t i = 0; i < y->size; i++)
     if (c->centre[i] == edf__marks[0] && c->up[i] == edf__marks[1])
-      return edf__say_breach(y, NULL, edf__text("forward does not write %s%s", edf_label(y),
+      return edf__say_breach(y, NULL, edf__text("forward does not write %s%s", edf__label(y),
                              edf__indices(y, i)), "entries that are not written: a loop that "
                              "begins late or ends early, or no shape function");
   for (size_t i = 0; i < y->size; i++)
@@ -6625,7 +6639,7 @@ double edf_gradcheck(edf_node *node) {
   edf__block *before = edf.kept;         /* The check frees all blocks in front of it.        */
   struct edf__workspace *work = edf.workspace;
   edf.workspace = NULL;                  /* It has its own workspace, which it frees too.     */
-  printf("gradcheck of %s, built at %s:%d\n", edf_label(node), node->file, node->line);
+  printf("gradcheck of %s, built at %s:%d\n", edf__label(node), node->file, node->line);
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *y = edf.compnodes[i];
     if (y->custom && edf__runs_backward(y))
@@ -6708,7 +6722,7 @@ static void edf__where_grad(const edf_node *x) {
       all += edf.compnodes[i]->in[k] == x;
       arrived += edf.compnodes[i]->in[k] == x && i >= edf.at;
     }
-  printf("       %s.grad: %d of %d contributions\n", edf_label(x), arrived, all);
+  printf("       %s.grad: %d of %d contributions\n", edf__label(x), arrived, all);
 }
 void edf_where(void) {
   edf_node *next = edf.direction ? edf__next_node() : NULL;
@@ -6824,20 +6838,20 @@ static edf_node *edf__report_nan(edf_node *y, edf__spot at, const char *grad,
                                  edf__spot from) {
   const edf_node *x = at.node;
   const edf_real v = (*grad ? x->grad : x->value)[at.i];
-  printf("%s%s%s = %g is the first %s. It is from %s\n  %s\n", edf_label(x), grad,
+  printf("%s%s%s = %g is the first %s. It is from %s\n  %s\n", edf__label(x), grad,
          edf__indices(x, at.i), (double)v, v != v ? "NaN" : "infinity",
-         *grad ? edf__text("the backward of %s", edf_label(y)) :
+         *grad ? edf__text("the backward of %s", edf__label(y)) :
          y->kind == EDF_COMPNODE ? "the forward of" : "", edf__show(y));
   if (y->kind == EDF_PARAMETER) printf("  after %ld steps\n", y->steps);
   edf_print_node(stdout, y);
   for (int k = *grad ? -1 : 0; k < y->n_in; k++) {   /* the entries from which it comes       */
     const edf_node *by = k < 0 ? y : y->in[k];
     if (x->size % by->size == 0)
-      printf("  %s%s = %g\n", edf_label(by), edf__indices(by, at.i % by->size),
+      printf("  %s%s = %g\n", edf__label(by), edf__indices(by, at.i % by->size),
              (double)by->value[at.i % by->size]);
   }
   if (from.node)
-    printf("  the infinity is from %s%s = %g\n  %s\n", edf_label(from.node),
+    printf("  the infinity is from %s%s = %g\n  %s\n", edf__label(from.node),
            edf__indices(from.node, from.i), (double)from.node->value[from.i],
            edf__show(from.node));
   for (int k = 0; k < y->n_in; k++) edf_print(y->in[k]);

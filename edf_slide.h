@@ -4512,7 +4512,7 @@ static void edf_slide__give_back_names(const char **had) {
 /* ---- Writing. Writes x with the last indices of l, or with its own if l is NULL. */
 static void edf_slide__write_tensor(edf_page *out, const edf_node *x, const edf__letters *l) {
   edf__letters own = edf__letters_of(x);
-  edf_write(out, "%s%s", edf_label(x), edf_slide__last_letters(l ? l : &own, x->rank));
+  edf_write(out, "%s%s", x->name, edf_slide__last_letters(l ? l : &own, x->rank));
 }
 
 /* Writes a number with as many digits as are needed to read it back. */
@@ -4563,7 +4563,7 @@ static int edf_slide__write_call(edf_page *out, const edf_node *y) {
 }
 
 static void edf_slide__write_declaration(edf_page *out, const edf_node *x) {
-  edf_write(out, x->kind == EDF_INPUT ? "input %s" : "parameter %s", edf_label(x));
+  edf_write(out, x->kind == EDF_INPUT ? "input %s" : "parameter %s", x->name);
   for (int d = 0; d < x->rank; d++) {
     edf_write(out, d ? "," : "[");
     if (x->batched >> d & 1) edf_write(out, "%s", edf.batch_name);
@@ -4583,7 +4583,7 @@ static void edf_slide__write_text(edf_page *out) {
     else if (!x->about || !x->about->name || !edf_slide__write_call(out, x)) {
       edf_write(out, "# %s has no words: it is a node of the program's own, built at %s:%d\n",
                 x->op, x->file, x->line);
-      edf_write(out, "%s = own(%s)", edf_label(x), x->n_in ? edf_label(x->in[0]) : "");
+      edf_write(out, "%s = own(%s)", x->name, x->n_in ? x->in[0]->name : "");
     }
     edf_write(out, "\n");
   }

@@ -348,4 +348,18 @@ TEST(names_are_unique_copies) {
   CHECK(!strcmp(second.w->name, "w2") && !strcmp(second.b->name, "b2"), "%s", second.w->name);
 }
 
+/* A label lasts as long as its node. */
+TEST(labels_last) {
+  edf_node *a = edf_name(Tanh(edf_parameter("w[3]")), "h"), *b = edf_name(Tanh(a), "h");
+  const char *first = edf_label(a), *second = edf_label(b), *name = a->name;
+  for (int i = 0; i < 30000; i++) edf_label(i % 2 ? a : b);
+  CHECK(!strcmp(first, "h@0") && !strcmp(second, "h@1"), "%s %s", first, second);
+  CHECK(edf_label(b) == second, "the label was made again");
+  edf_name(a, "k");
+  CHECK(!strcmp(edf_label(a), "k") && !strcmp(edf_label(b), "h"), "the new labels");
+  edf_name(b, "k");
+  CHECK(!strcmp(edf_label(a), "k@0") && !strcmp(edf_label(b), "k@1"), "the newest labels");
+  CHECK(!strcmp(first, "h@0") && !strcmp(second, "h@1") && !strcmp(name, "h"), "%s", first);
+}
+
 int main(void) { return harness_main(); }
