@@ -274,6 +274,7 @@ typedef struct edf_graph {
   int batch;                             /* the batch of the present shapes, 0 if unknown     */
   const char *batch_name;                /* "b"                                               */
   int n_packages;                        /* parameter structs made so far                     */
+  struct edf__block *nodes[4];           /* the nodes themselves, see >>memory                */
   struct edf__block *kept;               /* memory that edf_clear frees                       */
   struct edf__block *computed;           /* memory that edf_clear_compnodes frees too         */
   struct edf__workspace *workspace;      /* of the kernel, one for each thread                */
@@ -384,8 +385,17 @@ void edf_sgd(edf_real eta);
 void edf_frozen(edf_node *p, edf_real eta);
 
 void edf_zero_grad(void);                /* Sets Parameters' gradients to 0, for accumulate.  */
-void edf_clear(void);                    /* Frees all nodes and memory. Settings stay.        */
-void edf_clear_compnodes(void);          /* Frees the CompNodes: a new graph in each step.    */
+
+/* edf_clear frees all nodes and all memory. Settings stay. edf_clear_compnodes frees the
+   CompNodes: a new graph in each step. A call that then gets a freed node, or a node of another
+   graph, stops with an error, and does not read the node. This is certain for 40 clears after
+   the node was built. Later, a freed node is mistaken for a new one only if exactly 41, 82, ...
+   clears lie between them, and the new one has its address. An edf_check_backward counts as
+   many clears. Until the next clear, a program may still read the fields of a CompNode that
+   edf_clear_compnodes freed: value, grad and n_in are 0. The fields of other freed nodes must
+   not be read. edf_addgrad checks nothing, since it runs for each entry. */
+void edf_clear(void);
+void edf_clear_compnodes(void);
 edf_graph edf_new_graph(void);           /* Returns an empty graph with the defaults.         */
 
 /* Return node->value and node->grad, current on the host whatever a device has computed. After
@@ -548,7 +558,8 @@ const char EDF__TYPE_MARK = 1;
 enum { EDF__NO_GRADIENTS, EDF__USED_GRADIENTS, EDF__NEW_GRADIENTS };
 #define EDF__EMPTY_GRAPH \
   { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, NULL, 1, -1, \
-    0, 0, 0, EDF__NO_GRADIENTS, 0, "b", 0, NULL, NULL, NULL, NULL, 0 }
+    0, 0, 0, EDF__NO_GRADIENTS, 0, "b", 0, { NULL, NULL, NULL, NULL }, NULL, NULL, NULL, NULL, \
+    0 }
 edf_graph edf = EDF__EMPTY_GRAPH;
 edf_device_table *edf_device = NULL;
 edf_device_table *(*edf_open_device)(void) = NULL;
@@ -757,6 +768,71 @@ static edf_real *edf__reals(const edf_node *x, edf_real *old) {
   return (edf_real *)edf__grow_at(at, edf__list_of(x), old, bytes);
 }
 
+/* ---- Memory of nodes. A program may pass a node that was freed. So nodes are in blocks of
+   their own, and a pointer is compared with the addresses of all nodes before it is read. A new
+   node must not get the address of a freed one. A block does not choose where it begins, but
+   its nodes begin at multiples of EDF__SLOT plus EDF__STEP * (edf__clears % EDF__TURNS). So two
+   nodes have different addresses unless 0, 41, 82, ... clears lie between their blocks. */
+enum {
+  EDF__STEP = 8,                         /* nodes are aligned to it                           */
+  EDF__TURNS = 41,                       /* A prime: loops of 10 or 100 steps do not hit it.  */
+  EDF__SLOT = EDF__STEP * EDF__TURNS,    /* bytes from one node to the next                   */
+  EDF__FEW = 3                           /* inputs that are stored with the node              */
+};
+typedef struct {
+  edf_node node;
+  edf_node *in[EDF__FEW + 1];
+  char was[48];                          /* its name, when it is cleared                      */
+} edf__slot;
+typedef char edf__slot_is_large_enough[sizeof(edf__slot) <= EDF__SLOT ? 1 : -1];
+
+/* The lists of blocks: edf.nodes */
+enum {
+  EDF__KEPT,                             /* Inputs and Parameters                             */
+  EDF__COMPUTED,                         /* what edf_clear_compnodes frees                    */
+  EDF__COPIES,                           /* copies of nodes, such as those of edf_gradcheck   */
+  EDF__CLEARED,                          /* what the last edf_clear_compnodes has cleared     */
+  EDF__LISTS
+};
+typedef struct {
+  char *first;                           /* the first node                                    */
+  size_t n;                              /* number of nodes for which there is room           */
+  size_t used;                           /* number of nodes                                   */
+} edf__nodes;                            /* the begin of such a block                         */
+static unsigned edf__clears;             /* calls of edf_clear_compnodes and edf_clear        */
+
+static edf__nodes *edf__nodes_in(edf__block *b) {
+  return (edf__nodes *)(void *)((char *)b + EDF__ALIGN);
+}
+static edf__slot *edf__slot_in(const edf__nodes *block, size_t i) {
+  return (edf__slot *)(void *)(block->first + i * EDF__SLOT);
+}
+/* Returns a new block with room for n nodes. */
+static edf__nodes *edf__new_nodes(int list, size_t n) {
+  size_t bytes = EDF__ALIGN + (n + 1) * EDF__SLOT, turn = edf__clears % EDF__TURNS;
+  edf__nodes *block = (edf__nodes *)edf__alloc(&edf.nodes[list], bytes);
+  char *begin = (char *)block + EDF__ALIGN;
+  size_t off = (size_t)((uintptr_t)begin % EDF__SLOT), wanted = turn * EDF__STEP;
+  block->first = begin + (wanted + EDF__SLOT - off) % EDF__SLOT;
+  block->n = n;
+  return block;
+}
+static edf__slot *edf__new_slot(int list) {
+  edf__nodes *newest = edf.nodes[list] ? edf__nodes_in(edf.nodes[list]) : NULL;
+  if (!newest || newest->used == newest->n)
+    newest = edf__new_nodes(list, newest && newest->n >= 8 ? 2 * newest->n : 16);
+  return edf__slot_in(newest, newest->used++);
+}
+/* Returns 1 if x is a node in this list of blocks. x is not read. */
+static int edf__is_in(int list, const edf_node *x) {
+  for (edf__block *b = edf.nodes[list]; b; b = b->next) {
+    const edf__nodes *block = edf__nodes_in(b);
+    uintptr_t off = (uintptr_t)x - (uintptr_t)block->first;
+    if (off < block->used * EDF__SLOT) return off % EDF__SLOT == 0;
+  }
+  return 0;
+}
+
 /* ==== >>core  Nodes, shapes and Forward ================================================== */
 
 /* Part One uses these functions before it defines them, in >>einsum. */
@@ -784,8 +860,8 @@ static edf_node *edf__new_node(edf_kind kind, const char *op, const char *file, 
   edf_device_table *(*open)(void) = edf_open_device;
   edf_open_device = NULL;
   if (open) edf_device = open();         /* The first node opens the device.                  */
-  size_t bytes = sizeof(edf_node) + (size_t)(n_in + 1) * sizeof(edf_node *);
-  edf_node *x = (edf_node *)edf__alloc(kind == EDF_COMPNODE ? &edf.computed : &edf.kept, bytes);
+  edf__slot *slot = edf__new_slot(kind == EDF_COMPNODE ? EDF__COMPUTED : EDF__KEPT);
+  edf_node *x = &slot->node;
   x->kind = kind;
   x->op = op;
   x->name = op;
@@ -794,7 +870,9 @@ static edf_node *edf__new_node(edf_kind kind, const char *op, const char *file, 
   x->fed = -1;
   x->position = -1;                      /* It is in no list yet.                             */
   x->n_in = n_in;
-  x->in = (edf_node **)(x + 1);
+  x->in = slot->in;
+  if (n_in > EDF__FEW)
+    x->in = (edf_node **)edf__alloc(edf__list_of(x), ((size_t)n_in + 1) * sizeof x);
   return x;
 }
 
@@ -814,21 +892,41 @@ static void edf__append(edf_node ***list, int *n, edf_node *x) {
   (*list)[(*n)++] = x;
 }
 
-/* Stops unless x is in a list of this graph. The message calls x by `name`. */
-static void edf__check_node(edf__site at, const edf_node *x, const char *name) {
+/* Returns 1 if x is a node of this graph, which may be read. A node that is being built and a
+   copy in edf_gradcheck exist, but are not listed. */
+static int edf__exists(const edf_node *x) {
+  return edf__is_in(EDF__COMPUTED, x) || edf__is_in(EDF__KEPT, x) || edf__is_in(EDF__COPIES, x);
+}
+static int edf__is_listed(const edf_node *x) {
   edf_node **list[] = { edf.inputs, edf.parameters, edf.compnodes };
   const int n[] = { edf.n_inputs, edf.n_parameters, edf.n_compnodes };
+  return edf__exists(x) && (unsigned)x->position < (unsigned)n[x->kind] &&
+         list[x->kind][x->position] == x;
+}
+
+/* Stops because x is no node of this graph. The message calls x by `name`. */
+EDF__NORETURN static void edf__fail_node(edf__site at, const edf_node *x, const char *name) {
   if (!x) edf__fail(at, "%s is NULL", name);
-  if ((unsigned)x->kind > EDF_COMPNODE || (unsigned)x->position >= (unsigned)n[x->kind] ||
-      list[x->kind][x->position] != x)
-    edf__fail(at, "%s is not a node of this graph: was it cleared, or is it of another graph?",
-              name);
+  if (edf__is_in(EDF__CLEARED, x))
+    edf__fail(at, "%s was cleared by edf_clear_compnodes: it was \"%s\", built at %.300s:%d",
+              name, x->name, x->file, x->line);
+  edf__fail(at, "%s is not a node of this graph: was it cleared, or is it of another graph?",
+            name);
+}
+/* Stops unless x is in a list of this graph. */
+static void edf__check_node(edf__site at, const edf_node *x, const char *name) {
+  if (!edf__is_listed(x)) edf__fail_node(at, x, name);
 }
 static void edf__check_operands(edf__site at, int n, edf_node **in) {
-  for (int k = 0; k < n; k++) edf__check_node(at, in[k], edf__text("operand %d", k + 1));
+  for (int k = 0; k < n; k++)
+    if (!edf__is_listed(in[k])) edf__fail_node(at, in[k], edf__text("operand %d", k + 1));
 }
 static void edf__check_call(const char *function, const edf_node *x) {
   edf__check_node(edf__call_of(function), x, "the node");
+}
+/* Stops unless x exists. The code of a node makes such calls. */
+static void edf__check_exists(const char *function, const edf_node *x) {
+  if (!edf__exists(x)) edf__fail_node(edf__call_of(function), x, "the node");
 }
 static void edf__check_kind(edf__site at, const edf_node *x, edf_kind kind, const char *name) {
   static const char *const kinds[] = { "an Input", "a Parameter", "a CompNode" };
@@ -844,7 +942,9 @@ static void edf__check_parameter(const char *function, const edf_node *p) {
 /* ---- Shapes. The shape of a node follows from its inputs' shapes, when it is built and again
    for each new batch. */
 static void edf__shape_of_first(edf_node *y) {
-  if (!y->n_in) edf__fail(edf__site_of(y), "a node without inputs needs a shape function");
+  if (!y->n_in)
+    edf__fail(edf__site_of(y), "a node without inputs needs a shape function: is its first "
+              "operand NULL?");
   y->rank = y->in[0]->rank;
   memcpy(y->dim, y->in[0]->dim, sizeof y->dim);
 }
@@ -901,20 +1001,22 @@ static edf_node edf__without_batch(const edf_node *x) {
 /* Finds the shape of a new node. The first run has copies of the inputs with batch 0: each
    dimension that comes out as 0 depends on the batch. The second run has the known batch. */
 static void edf__infer_new(edf_node *y) {
-  size_t n = (size_t)y->n_in, bytes = n * sizeof *y + (n + 1) * sizeof y;
-  edf_node **in = y->in, *copy = (edf_node *)edf__alloc(&edf.computed, bytes);
+  size_t n = (size_t)y->n_in;
+  edf__nodes *copies = edf__new_nodes(EDF__COPIES, n);
   int batch = edf.batch;
-  y->in = (edf_node **)(copy + n);
+  copies->used = n;
   for (size_t k = 0; k < n; k++) {
-    copy[k] = edf__without_batch(in[k]);
-    y->in[k] = &copy[k];
+    edf__slot *copy = edf__slot_in(copies, k);
+    copy->node = edf__without_batch(y->in[k]);
+    copy->in[0] = y->in[k];
+    y->in[k] = &copy->node;
   }
   edf.batch = 0;
   edf__infer(y);
   for (int d = 0; d < y->rank; d++) y->batched |= (unsigned)(y->dim[d] == 0) << d;
   edf.batch = batch;
-  edf__free(copy);
-  y->in = in;
+  for (size_t k = 0; k < n; k++) y->in[k] = edf__slot_in(copies, k)->in[0];
+  edf__free(copies);
   if (batch) edf__infer(y);
 }
 
@@ -1349,8 +1451,42 @@ void edf_zero_grad(void) {
 }
 
 /* ---- Clearing */
+static void edf__run_cleared(edf_node *x) {
+  edf__fail_node(edf__call_of("edf"), x, "a node that runs");
+}
+/* Leaves only what a message needs. A program that reads x->value itself finds NULL. */
+static void edf__clear_node(edf__slot *slot) {
+  edf_node *x = &slot->node;
+  const char *file = x->file;
+  int line = x->line;
+  size_t n = strlen(x->name);
+  if (n >= sizeof slot->was) n = sizeof slot->was - 1;
+  memcpy(slot->was, x->name, n);
+  memset(slot, 0, offsetof(edf__slot, was));
+  x->kind = EDF_COMPNODE;
+  x->op = "a cleared node";
+  x->name = slot->was;
+  x->file = file;
+  x->line = line;
+  x->position = x->fed = -1;
+  x->in = slot->in;
+  x->shape = x->forward = x->backward = edf__run_cleared;
+}
+/* Keeps the CompNodes, without their memory, until the next clear. */
+static void edf__clear_nodes(void) {
+  edf__block *all = edf.nodes[EDF__COMPUTED];
+  edf__free_list(&edf.nodes[EDF__CLEARED]);
+  for (edf__block *b = all; b; b = b->next)
+    for (size_t i = 0; i < edf__nodes_in(b)->used; i++)
+      edf__clear_node(edf__slot_in(edf__nodes_in(b), i));
+  edf.nodes[EDF__CLEARED] = all;
+  if (all) all->link = &edf.nodes[EDF__CLEARED];
+  edf.nodes[EDF__COMPUTED] = NULL;
+  edf__clears++;
+}
 void edf_clear_compnodes(void) {
   if (edf_device) edf_device->clear(0);
+  edf__clear_nodes();
   edf__free_list(&edf.computed);
   edf.n_compnodes = 0;
   edf.direction = 0;
@@ -1367,6 +1503,7 @@ void edf_clear(void) {
   edf.told = NULL;
   if (edf_device) edf_device->clear(1);
   edf_clear_compnodes();
+  for (int list = 0; list < EDF__LISTS; list++) edf__free_list(&edf.nodes[list]);
   edf__free_list(&edf.kept);
   edf.inputs = edf.parameters = edf.compnodes = NULL;
   edf.n_inputs = edf.n_parameters = edf.n_packages = edf.batch = 0;
@@ -1381,6 +1518,7 @@ edf_graph edf_new_graph(void) {
 
 /* ---- Single nodes */
 void *edf_state(edf_node *y, size_t bytes) {
+  edf__check_exists("edf_state", y);
   return y->state = edf__grow(edf__list_of(y), y->state, bytes);
 }
 edf_node *edf_name(edf_node *node, const char *name) {
@@ -1391,6 +1529,7 @@ edf_node *edf_name(edf_node *node, const char *name) {
 }
 /* The text h@119 is made when it is needed. It is made again after edf_name. */
 const char *edf_label(const edf_node *node) {
+  edf__check_exists("edf_label", node);
   if (edf__is_unique(node)) return node->name;
   const char *label = edf__text("%.900s@%d", node->name, node->position);
   if (!node->label || strcmp(node->label, label))
@@ -1423,10 +1562,12 @@ static void edf__push_tried(edf_node *node) {
   if (device && node->value) device->push(node, EDF_VALUE);
 }
 void edf_push(edf_node *node) {
+  edf__check_exists("edf_push", node);
   if (node->kind == EDF_PARAMETER) edf__note_move(node);
   edf__push_tried(node);
 }
 void edf_push_grad(edf_node *node) {
+  edf__check_exists("edf_push_grad", node);
   if (node->kind == EDF_PARAMETER) edf.gradients = EDF__NEW_GRADIENTS;
   edf_device_table *device = edf__paused ? edf__paused : edf_device;
   if (device && node->grad) device->push(node, EDF_GRAD);
@@ -5974,6 +6115,7 @@ EDF__C_END
 EDF__C_BEGIN
 /* With EDF_NO_DEBUG only EDF_SITE and EDF_SHAPE are written. */
 void edf_write_node(edf_page *to, const edf_node *x, edf_part part) {
+  edf__check_exists("edf_write_node", x);
 #ifndef EDF_NO_DEBUG
   if (part == EDF_FORWARD_LINE) edf__write_forward(to, x);
   if (part == EDF_BACKWARD_LINES) edf__write_backward(to, x);
@@ -6038,16 +6180,16 @@ static void edf__own_arrays(edf_node *x) {
   x->grad_is_zero = 0;
 }
 static edf_node *edf__copy_node(const edf_node *y) {
-  size_t n = (size_t)y->n_in, bytes = (n + 1) * (sizeof *y + sizeof y);
-  edf_node *copy = (edf_node *)edf_keep(NULL, bytes);
-  copy[0] = *y;
-  copy->in = (edf_node **)(copy + n + 1);
+  size_t n = (size_t)y->n_in;
+  edf_node *copy = &edf__new_slot(EDF__COPIES)->node;
+  *copy = *y;
+  copy->in = (edf_node **)edf_keep(NULL, (n + 1) * sizeof y);
   for (size_t k = 0, j; k < n; k++) {
     for (j = 0; y->in[j] != y->in[k]; j++) {}        /* An input may occur twice.             */
-    copy->in[k] = &copy[1 + j];
+    copy->in[k] = j < k ? copy->in[j] : &edf__new_slot(EDF__COPIES)->node;
     if (j < k) continue;
-    copy[1 + k] = *y->in[k];
-    edf__own_arrays(&copy[1 + k]);
+    *copy->in[k] = *y->in[k];
+    edf__own_arrays(copy->in[k]);
   }
   edf__own_arrays(copy);
   size_t state = edf_array_bytes(y->state);
@@ -6647,6 +6789,7 @@ double edf_gradcheck(edf_node *node) {
   }
   if (worst <= edf__tolerance) worst = fmax(worst, edf__check_graph(node, draws));
   while (edf.kept != before) edf__free((char *)edf.kept + EDF__ALIGN);
+  edf__free_list(&edf.nodes[EDF__COPIES]);
   edf.workspace = work;
   edf_restore(taken);
   return worst;

@@ -1748,6 +1748,7 @@ static edf_device_table *open_gpu(void) {
    may change the gradient until the next Backward. Everything runs on edf_cuda_stream. */
 extern "C" edf_real *edf_cuda_grad(edf_node *p) {
   if (edf_device != &table) fail("edf_cuda_grad: no GPU is in use");
+  edf_expect_node("edf_cuda_grad", "the node", p);
   return to_write(p, EDF_GRAD, 0);
 }
 extern "C" void *edf_cuda_stream(void) { return gpu.stream; }

@@ -151,10 +151,6 @@ static const char *edf_data__show(const edf_node *x) {
   return page.at;
 }
 
-static void edf_data__expect_node(const char *who, const edf_node *x) {
-  if (!x) edf_stop("%s: the node is NULL", who);
-}
-
 static size_t edf_data__entries(const int *dim, int rank) {
   size_t n = 1;
   for (int d = 0; d < rank; d++) n *= (size_t)dim[d];
@@ -187,7 +183,7 @@ void edf_free_array(edf_array *a) {
 }
 
 edf_array edf_view(edf_node *node) {
-  edf_data__expect_node("edf_view", node);
+  edf_expect_node("edf_view", "the node", node);
   edf_array a = { node->rank, { 0 }, 1, edf_value(node) };
   memcpy(a.dim, node->dim, sizeof a.dim);
   if (node->kind == EDF_INPUT && node->batched) a.dim[0] = node->fed;
@@ -213,7 +209,6 @@ static void edf_data__check_array(const char *who, const edf_array *a) {
 static void edf_data__expect_shape(const char *who, const edf_node *x, const edf_array *a,
                                    int rows) {
   int dim[EDF_MAX_RANK];
-  edf_data__expect_node(who, x);
   edf_data__check_array(who, a);
   memcpy(dim, x->dim, sizeof dim);
   if (rows) dim[0] = rows;
@@ -288,8 +283,8 @@ int edf_next(edf_all *all) {
 }
 
 /* Returns the values of x. They must be of the last feed. */
-static edf_array edf_data__values(const char *who, edf_node *x) {
-  edf_data__expect_node(who, x);
+static edf_array edf_data__values(const char *who, const char *name, edf_node *x) {
+  edf_expect_node(who, name, x);
   int stale = x->kind == EDF_COMPNODE ? x->ran != edf.feeds
               : x->kind == EDF_INPUT && x->fed < 0;
   if (stale || !x->value)
@@ -298,13 +293,13 @@ static edf_array edf_data__values(const char *who, edf_node *x) {
   return edf_view(x);
 }
 double edf_mean_value(edf_node *x) {
-  edf_array a = edf_data__values("edf_mean_value", x);
+  edf_array a = edf_data__values("edf_mean_value", "the node", x);
   return edf_statistics_of(a.value, a.size).mean;
 }
 
 double edf_error_rate(edf_node *scores, edf_node *labels) {
-  edf_array s = edf_data__values("edf_error_rate", scores);
-  edf_array y = edf_data__values("edf_error_rate", labels);
+  edf_array s = edf_data__values("edf_error_rate", "the node of the scores", scores);
+  edf_array y = edf_data__values("edf_error_rate", "the node of the labels", labels);
   size_t K = s.rank ? (size_t)s.dim[s.rank - 1] : 0, wrong = 0;
   if (!K || s.size != y.size * K)
     edf_stop("edf_error_rate: expected one label for each row of scores, whose last index is "
@@ -1510,8 +1505,8 @@ void edf_save_onnx(const char *path, edf_node *output) {
   edf_page model = { NULL, 0 }, opset = model;
   edf_onnx__file o = { model, model, model, 0, 0, output };
   int most = 3 * (edf.n_inputs + edf.n_parameters + edf.n_compnodes);
+  edf_expect_node("edf_save_onnx", "the output", output);
   char *used = (char *)edf_keep(NULL, (size_t)most + 1);
-  edf_data__expect_node("edf_save_onnx", output);
   used[edf_onnx__of(output)] = 1;
   for (int i = edf.n_compnodes - 1; i >= 0; i--)
     for (edf_node **in = edf.compnodes[i]->in; used[3 * i + EDF_COMPNODE] && *in; in++)

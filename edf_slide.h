@@ -287,9 +287,15 @@ static char *edf_slide__copy(const char *text) {
   return (char *)memcpy(edf_slide__alloc(n), text, n);
 }
 
-/* Stops if the operand x is NULL. */
+/* Stops unless the operand x is a node of this graph. */
 static void edf_slide__check(const edf__site *at, const edf_node *x, const char *name) {
-  if (!x) edf__fail(*at, "%s is NULL", name);
+  const char *file = edf.file;
+  int line = edf.line;
+  edf.file = at->file;                   /* An error names this place.                        */
+  edf.line = at->line;
+  edf_expect_node(at->op, name, x);
+  edf.file = file;
+  edf.line = line;
 }
 
 /* ---- Nodes */
@@ -3965,8 +3971,9 @@ static void edf_slide__read_over_nodes(edf_slide__slide *all, const edf__site *a
         edf_slide__find_operands(all, l, x);
   const edf__ref *name = all->operands.ref + 1;
   int wanted = all->operands.n_operand;
-  for (int k = 0; k < n && k < wanted; k++)
-    if (in[k] || k < needed) edf_slide__check(at, in[k], name[k].name);
+  for (int k = 0; k < n; k++)
+    if (in[k] || k < needed)
+      edf_slide__check(at, in[k], k < wanted ? name[k].name : "an operand");
   if (n == wanted) return;
   edf_page list = { NULL, 0 };
   for (int k = 0; k < n || k < wanted; k++)
@@ -4425,9 +4432,10 @@ static edf_recurrent_state edf_slide__run_cell(const edf__site *at, edf_recurren
 edf_recurrent_state edf_cell_at(const char *file, int line, const edf_cell *cell,
                                 edf_recurrent_package Phi, edf_node *x, edf_recurrent_state s) {
   edf__site at = { cell->name, file, line };
+  edf_slide__check(&at, Phi.wx, "Phi.wx");
   if (cell != Phi.cell)
     edf__fail(at, "Phi has the parameters of another cell: %s\n  %s",
-              Phi.cell ? Phi.cell->name : "none", Phi.wx ? edf__show(Phi.wx) : "NULL");
+              Phi.cell ? Phi.cell->name : "none", edf__show(Phi.wx));
   if (cell == &edf_lstm_cell && !s.h != !s.c)
     edf__fail(at, "the state has one of h and c: expected both, or none for zeros");
   return edf_slide__run_cell(&at, Phi, x, &s);
