@@ -79,7 +79,8 @@
    EDF_NO_SHORT_NAMES  -              defines only names that begin with edf or EDF_
    EDF_DEBUG           -              values start as NaN, and each pass reports the first NaN
    EDF_NO_DEBUG        -              removes printing, checking and stepping
-   EDF_PANIC(message)  print, abort   handles an error; it may longjmp, it must not return
+   EDF_PANIC(message)  print, abort   handles an error; it may longjmp, it must not return.
+                                      The message lasts until the next error.
    EDF_MALLOC(n) EDF_FREE(p)          replace the C library's; define both or neither
    With OpenMP (-fopenmp) large products and loops run on all its threads. Set OMP_NUM_THREADS,
    and keep a BLAS at one thread.                                                            */
@@ -3833,7 +3834,8 @@ EDF__C_END
 #ifndef EDF__MORE_H
 #define EDF__MORE_H
 EDF__C_BEGIN
-/* Puts numbers into a text of at most 511 characters. The next 90 calls leave it as it is.
+/* Puts numbers into a text of at most 511 characters. The text lasts for the next 90 calls of
+   edf_fmt. Only your program calls it.
      edf_einsum(edf_fmt("a[t,s] = %.17g Q[t,I] K[s,I]", c), Q, K) */
 const char *edf_fmt(const char *format, ...) EDF__PRINTF(1, 2);
 
@@ -4653,9 +4655,10 @@ typedef struct edf_snapshot edf_snapshot;
 edf_snapshot *edf_take_snapshot(void);
 void edf_restore(edf_snapshot *taken);
 
-/* A page is a text that grows, from { NULL, 0 }. edf_release(page.at) frees it. A quoted text
-   is a JSON string that may stand in the script of an HTML page. edf_write_node writes a part
-   of a node as prints show it. */
+/* A page is a text that grows, from { NULL, 0 }. It lasts until edf_release(page.at) or
+   edf_clear, but page.at changes when the text grows. A quoted text is a JSON string that may
+   stand in the script of an HTML page. edf_write_node writes a part of a node as prints show
+   it. */
 typedef struct { char *at; size_t n; } edf_page;
 typedef enum {
   EDF_SITE,                              /* Tanh "h" [b, 8]   built at x.c:5                  */

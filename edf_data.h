@@ -585,8 +585,8 @@ edf_array edf_load_csv(const char *path) {
       int fits = edf_data__csv_number(&f.at, &x) && (!*f.at || strchr(",\n", *f.at));
       int wrong = fits ? 0 : (int)strcspn(from, ",\r\n");
       edf_data__require(&f, from, fits, "expected a number, and then ',' or a new line, found "
-                        "%s", wrong ? edf_fmt("'%.*s'", wrong < 40 ? wrong : 40, from)
-                        : "nothing");
+                        "%s%.*s%s", wrong ? "'" : "nothing", wrong < 40 ? wrong : 40, from,
+                        wrong ? "'" : "");
       *to++ = (edf_real)x;
     } while (++n < INT_MAX && *f.at == ',' && f.at++);
     if (!dim[0]) dim[1] = n;
@@ -1463,6 +1463,7 @@ static const char *const edf_onnx__operators[][2] = {
 /* Returns the value of y. */
 static int edf_onnx__write_node(edf_onnx__file *o) {
   const char *name = o->y->about ? o->y->about->name : "";
+  char test[32];
   edf_page json = { NULL, 0 };
   edf_onnx__equation e;
   edf_write_node(&json, o->y, EDF_EQUATION_DATA);
@@ -1474,7 +1475,10 @@ static int edf_onnx__write_node(edf_onnx__file *o) {
   }
   if (!strcmp(name, "Concat")) return edf_onnx__concat(o);
   if (!strcmp(name, "Reshape")) return edf_onnx__reshape(o);
-  if (!strcmp(name, "Test")) name = edf_fmt("Test%g", (double)*(edf_real *)o->y->state);
+  if (!strcmp(name, "Test")) {
+    snprintf(test, sizeof test, "Test%g", (double)*(edf_real *)o->y->state);
+    name = test;
+  }
   if (!strcmp(name, "Index") && !o->y->n_in) return edf_onnx__run(o, "0 #0 1 Range/3");
   for (size_t i = 0; i < sizeof edf_onnx__operators / sizeof *edf_onnx__operators; i++) {
     const char *const *is = edf_onnx__operators[i];

@@ -798,12 +798,16 @@ static void edf_lab__write_chart(edf_page *out, const edf_lab__curve *chart, dou
   double range = chart->greatest - chart->least, most = chart->greatest;
   double wide = 610 / fmax(chart->newest - 1, 1.0), high = 200 / (range > 1e-300 ? range : 1);
   int n = (int)strcspn(chart->name, "/"), k = 0;
-  edf_lab__write_text(out, "title", 70, top - 12, edf_fmt("%.*s", n, chart->name));
+  char text[sizeof chart->name + 32];
+  snprintf(text, sizeof text, "%.*s", n, chart->name);
+  edf_lab__write_text(out, "title", 70, top - 12, text);
   for (int y = 0; y <= 200; y += 50) {   /* four parts of the range                           */
     edf_write(out, "<path class=\"grid\" d=\"M70 %.1fh610\"/>\n", top + y);
-    edf_lab__write_text(out, "y", 62, top + y + 4, edf_fmt("%.4g", most - y / high));
+    snprintf(text, sizeof text, "%.4g", most - y / high);
+    edf_lab__write_text(out, "y", 62, top + y + 4, text);
   }
-  edf_lab__write_text(out, "y", 680, top + 218, edf_fmt("%.4g", chart->newest));
+  snprintf(text, sizeof text, "%.4g", chart->newest);
+  edf_lab__write_text(out, "y", 680, top + 218, text);
   for (const edf_lab__curve *c = chart; c->n; c++) {
     size_t each = (c->n + 599) / 600;
     int is_gap = 1;
@@ -820,8 +824,8 @@ static void edf_lab__write_chart(edf_page *out, const edf_lab__curve *chart, dou
     }
     edf_write(out, "M520 %.1fh22\"/>\n", top + 10 + 18 * k);
     const char *name = c->name[n] ? c->name + n + 1 : c->name;
-    edf_lab__write_text(out, "curve", 550, top + 14 + 18 * k++,
-                        edf_fmt("%s  %.4g", name, c->point[2 * c->n - 1]));
+    snprintf(text, sizeof text, "%.79s  %.4g", name, c->point[2 * c->n - 1]);
+    edf_lab__write_text(out, "curve", 550, top + 14 + 18 * k++, text);
   }
 }
 

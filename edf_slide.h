@@ -20,10 +20,10 @@
      EDF__MASKED EDF__MAX_REF edf__add_compnode edf__add_leaf edf__alone edf__canonical
      edf__caret edf__caught edf__check_rank edf__check_single edf__class_in edf__compare_names
      edf__computed edf__einsum edf__einsum_shape edf__equation edf__equation_node edf__fail
-     edf__find_extents edf__grow edf__is_capital edf__index_of edf__letters edf__letters_of
+     edf__find_extents edf__grow edf__index_of edf__is_capital edf__letters edf__letters_of
      edf__log_softmax_op edf__message edf__new_node edf__pair_op edf__parse_tensor edf__place
      edf__reach edf__read_declared edf__read_number edf__ref edf__scan edf__scan_of edf__show
-     edf__site edf__softmax_op edf__syntax edf__upper edf__write edf__write_equation
+     edf__site edf__softmax_op edf__syntax edf__text edf__write edf__write_equation
 
    Contents: search for >>helpers, >>over, >>equations, >>layers, >>ways, >>answers. */
 #if !defined(EDF_H) || \
@@ -298,6 +298,10 @@ static void edf_slide__check(const edf__site *at, const edf_node *x, const char 
   edf.line = line;
 }
 
+static char edf_slide__upper(char c) {
+  return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+}
+
 /* ---- Nodes */
 static int edf_slide__n_nodes(void) {
   return edf.n_inputs + edf.n_parameters + edf.n_compnodes;
@@ -535,8 +539,8 @@ static const edf_op edf_slide__argmax_op = { "ArgMax", edf_slide__argmax_shape,
 /* Names an inner node after a left side, `more` and its own number: q2, k3, h_in5. */
 static edf_node *edf_slide__called(edf_node *y, const char *left, const char *more) {
   int n = (int)strcspn(left, "'");
-  if (n > 400) n = 400;                  /* what edf_fmt has room for                         */
-  y->name = edf_slide__copy(edf_fmt("%.*s%s%d", n, left, more, y->position));
+  if (n > 400) n = 400;                  /* An inner name need not be longer.                 */
+  y->name = edf_slide__copy(edf__text("%.*s%s%d", n, left, more, y->position));
   return y;
 }
 
@@ -1292,7 +1296,7 @@ static edf_slide__expr *edf_slide__read_bracket(edf_slide__statement *l) {
 
 /* Returns 1 if name_i is a function over index i. */
 static int edf_slide__is_over(const char *name) {
-  return edf_slide__function_named(edf_fmt("%s_", name), "_") >= 0;
+  return edf_slide__function_named(edf__text("%s_", name), "_") >= 0;
 }
 
 /* Reads the arguments of function f: f(x), f(x,y) or f x. */
@@ -1307,7 +1311,7 @@ static edf_slide__expr *edf_slide__read_call(edf_slide__statement *l, const char
   if (n != wanted)
     edf__syntax(s, name, "%s takes %d argument%s, found %d%s", name, wanted,
                 wanted > 1 ? "s" : "", n, !edf_slide__is_over(name) ? ""
-                : edf_fmt(". Over an index: %s_i", name));
+                : edf__text(". Over an index: %s_i", name));
   return x;
 }
 
@@ -1819,9 +1823,9 @@ static void edf_slide__check_bound(const edf_slide__statement *l, const edf_slid
     edf__syntax(&l->m.e.scan, at, "%s is not summed here. Write sum_%s, or (1/%s) sum_%s for "
                 "the mean", c, c, c, c);
   const char *lookup = "";
-  if (edf_slide__known(l->slide, c)) lookup = edf_fmt("; a lookup is %.400s[...]", c);
+  if (edf_slide__known(l->slide, c)) lookup = edf__text("; a lookup is %.400s[...]", c);
   edf__syntax(&l->m.e.scan, at, "index %s is neither on the left nor summed: write %c%s, or "
-              "sum_%s%s", c, edf__upper(*c), c + 1, c, lookup);
+              "sum_%s%s", c, edf_slide__upper(*c), c + 1, c, lookup);
 }
 
 static unsigned edf_slide__small_letters(const edf_slide__statement *l) {
@@ -2342,8 +2346,8 @@ static const char *edf_slide__letters_at(const edf_slide__statement *l, const ed
   const char *text = r->rank ? "[" : "";
   for (int d = 0; d < r->rank; d++) {
     int i = edf__alone(&l->m.e, &r->place[d]);
-    text = edf_fmt("%s%.15s%s", text, i < 0 ? "i" : l->m.e.index[i].name,
-                   d + 1 < r->rank ? "," : "]");
+    text = edf__text("%s%.15s%s", text, i < 0 ? "i" : l->m.e.index[i].name,
+                     d + 1 < r->rank ? "," : "]");
   }
   return edf_slide__copy(text);
 }
@@ -3435,7 +3439,7 @@ static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf__ref left) {
   const char *time = "";
   for (int i = 0; i < l->m.e.n_index; i++)
     if (l->fixed >> i & 1)
-      time = edf_fmt("%s%s%.15s=%d", time, *time ? "," : "", l->m.e.index[i].name, l->at[i]);
+      time = edf__text("%s%s%.15s=%d", time, *time ? "," : "", l->m.e.index[i].name, l->at[i]);
   time = *time ? edf_slide__copy(time) : NULL;
   edf_slide__name_as(y, l);
   for (int i = before; i < edf.n_compnodes; i++) {
@@ -3644,8 +3648,8 @@ static void edf_slide__check_group_sizes(const edf_slide__statement *l, const ed
       edf__syntax(s, r->place[d].at, "the bound %s<%d is larger than this dimension of %s, %ld",
                   name, bound, r->name, (long)here);
     edf__syntax(s, r->place[d].at, "index %s has two different sizes\n  %s is %s in %s\n  %s "
-                "is %s in %s%s%s", name, name, here ? edf_fmt("%ld", (long)here) : batch,
-                r->name, name, n ? edf_fmt("%ld", (long)n) : batch,
+                "is %s in %s%s%s", name, name, here ? edf__text("%ld", (long)here) : batch,
+                r->name, name, n ? edf__text("%ld", (long)n) : batch,
                 from ? from->name : "this line",
                 x ? " = " : "", x ? edf__show(x) : "");
   }
@@ -4153,7 +4157,7 @@ edf_node *edf_find(const char *name) {
   for (int i = 0, most = -1; !x && i < edf_slide__n_nodes(); i++) {
     const char *other = edf_slide__nth(i)->name;
     int n = 0;                           /* length of the common beginning of both names      */
-    while (name[n] && edf__upper(name[n]) == edf__upper(other[n])) n++;
+    while (name[n] && edf_slide__upper(name[n]) == edf_slide__upper(other[n])) n++;
     if (n > most) near = edf_slide__nth(i);
     if (n > most) most = n;
   }
@@ -4169,7 +4173,7 @@ edf_node *edf_find(const char *name) {
 static const char *edf_slide__last_letters(const edf__letters *l, int rank) {
   const char *text = rank ? "[" : "";
   for (int d = l->n - rank; d < l->n; d++)
-    text = edf_fmt("%s%s%s", text, l->name[d], d + 1 < l->n ? "," : "]");
+    text = edf__text("%s%s%s", text, l->name[d], d + 1 < l->n ? "," : "]");
   return text;
 }
 
@@ -4183,12 +4187,12 @@ edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k) {
   if (columns < 0 || rows + columns > EDF_MAX_RANK || k->kind == EDF_PARAMETER)
     edf__fail(at, "W has a row for each class, and k has the class numbers\n  %s\n  %s",
               edf__show(W), edf__show(k));
-  const char *row = edf_fmt("%.*s", rows ? 2 * rows - 1 : 0, "b,t,u,v,w,x,y,z");
-  const char *column = edf_fmt("%.*s", columns * 2, ",j,i,l,m,n,o,p");
-  const char *class_number = edf_fmt(rows ? "k[%s]" : "floor(k)%s", row);
-  const char *left = edf_fmt("%s%s", row, column + !rows);
-  return edf_slide__lines(&at, edf_fmt("y%s%s%s = W[%s%s]", *left ? "[" : "", left,
-                                       *left ? "]" : "", class_number, column), 2, 2, in);
+  const char *row = edf__text("%.*s", rows ? 2 * rows - 1 : 0, "b,t,u,v,w,x,y,z");
+  const char *column = edf__text("%.*s", columns * 2, ",j,i,l,m,n,o,p");
+  const char *class_number = edf__text(rows ? "k[%s]" : "floor(k)%s", row);
+  const char *left = edf__text("%s%s", row, column + !rows);
+  return edf_slide__lines(&at, edf__text("y%s%s%s = W[%s%s]", *left ? "[" : "", left,
+                                         *left ? "]" : "", class_number, column), 2, 2, in);
 }
 
 /* ---- Normalisation. The gain and the running variance start at 1, all others at 0. */
@@ -4217,8 +4221,8 @@ static edf_node *edf_slide__gained(const edf__site *at, const char *normalize, e
   edf_slide__check(at, x, "x");
   edf__letters l = edf__letters_of(x);
   const char *all = edf_slide__last_letters(&l, x->rank), *j = x->rank ? l.name[l.n - 1] : "j";
-  return edf_slide__lines(at, edf_fmt("y%s = A[%s] %s%s x%s + B[%s]", all, j, normalize,
-                                      *normalize ? j : "", all, j), 3, 3, in);
+  return edf_slide__lines(at, edf__text("y%s = A[%s] %s%s x%s + B[%s]", all, j, normalize,
+                                        *normalize ? j : "", all, j), 3, 3, in);
 }
 edf_node *edf_layer_norm_at(const char *file, int line, edf_layer_norm_package Phi,
                             edf_node *x) {
@@ -4273,10 +4277,10 @@ static edf_node *edf_slide__conv(const edf__site *at, edf_conv_package Phi, edf_
   if (x->rank != 4)
     edf__fail(*at, "x needs a batch, two dimensions and channels\n  %s", edf__show(x));
   for (int d = 0; d < 2; d++) n[d] = edf_slide__positions(at, x, 1 + d, Phi.w->dim[d], s, p);
-  const char *bounds = p ? edf_fmt(" | i<%d, j<%d", n[0], n[1]) : "";
+  const char *bounds = p ? edf__text(" | i<%d, j<%d", n[0], n[1]) : "";
   return edf_slide__lines(
-      at, edf_fmt("y[b,i,j,n] = W[DI,DJ,C,n] x[b,%d*i+DI-%d,%d*j+DJ-%d,C] - B[n]%s", s, p, s, p,
-                  bounds), 3, 3, in);
+      at, edf__text("y[b,i,j,n] = W[DI,DJ,C,n] x[b,%d*i+DI-%d,%d*j+DJ-%d,C] - B[n]%s", s, p, s,
+                    p, bounds), 3, 3, in);
 }
 edf_node *edf_conv_at(const char *file, int line, edf_conv_package Phi, edf_node *x) {
   edf__site at = { "Conv", file, line };
@@ -4294,12 +4298,12 @@ static edf_node *edf_slide__pool(const edf__site *at, const char *over, edf_node
   for (int d = 1; d + 1 < x->rank; d++) {
     char i = (char)('h' + d);
     edf_slide__positions(at, x, d, size, stride, 0);
-    left = edf_fmt("%s,%c", left, i);
-    window = edf_fmt("%s%sD%c<%d", window, d > 1 ? "," : "", 'H' + d, size);
-    read = edf_fmt("%s,%d*%c+D%c", read, stride, i, 'H' + d);
+    left = edf__text("%s,%c", left, i);
+    window = edf__text("%s%sD%c<%d", window, d > 1 ? "," : "", 'H' + d, size);
+    read = edf__text("%s,%d*%c+D%c", read, stride, i, 'H' + d);
   }
-  return edf_slide__lines(at, edf_fmt("y[b%s,c] = %s_{%s} x[b%s,c]", left, over, window, read),
-                          1, 1, &x);
+  return edf_slide__lines(
+      at, edf__text("y[b%s,c] = %s_{%s} x[b%s,c]", left, over, window, read), 1, 1, &x);
 }
 edf_node *edf_max_pool_at(const char *file, int line, edf_node *x, int size, int stride) {
   edf__site at = { "MaxPool", file, line };
@@ -4347,13 +4351,13 @@ edf_attention_package edf_attention_params_at(const char *file, int line, int n,
 static edf_node *edf_slide__attention(const edf__site *at, edf_attention_package Phi,
                                       edf_node *x, const char *bound) {
   edf_node *in[5] = { Phi.wq, x, Phi.wk, Phi.wv, Phi.wo };
-  const char *text = edf_fmt("q[b,t,h,d] = WQ[I,h,d] x[b,t,I]\n"
-                             "k[b,t,h,d] = WK[I,h,d] x[b,t,I]\n"
-                             "v[b,t,h,d] = WV[I,h,d] x[b,t,I]\n"
-                             "a[b,h,t,s] = (1/sqrt D) q[b,t,h,D] k[b,s,h,D]\n"
-                             "P[b,h,t,s] = softmax_s a[b,h,t,s]%s\n"
-                             "o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]\n"
-                             "y[b,t,j] = WO[H,D,j] o[b,t,H,D]", bound);
+  const char *text = edf__text("q[b,t,h,d] = WQ[I,h,d] x[b,t,I]\n"
+                               "k[b,t,h,d] = WK[I,h,d] x[b,t,I]\n"
+                               "v[b,t,h,d] = WV[I,h,d] x[b,t,I]\n"
+                               "a[b,h,t,s] = (1/sqrt D) q[b,t,h,D] k[b,s,h,D]\n"
+                               "P[b,h,t,s] = softmax_s a[b,h,t,s]%s\n"
+                               "o[b,t,h,d] = P[b,h,t,S] v[b,S,h,d]\n"
+                               "y[b,t,j] = WO[H,D,j] o[b,t,H,D]", bound);
   return edf_slide__lines(at, text, 5, 5, in);
 }
 edf_node *edf_attention_at(const char *file, int line, edf_attention_package Phi, edf_node *x) {
@@ -4483,7 +4487,7 @@ static const char **edf_slide__give_names(void) {
   const char **all = (const char **)edf_keep(NULL, ((size_t)n + 1) * sizeof *all);
   for (int i = 0; i < n; i++) {
     const char *name = edf_slide__nth(i)->name;
-    char *first = edf_slide__copy(edf_fmt("%.480s", *name ? name : "_"));
+    char *first = edf_slide__copy(edf__text("%.480s", *name ? name : "_"));
     for (char *c = first; *c; c++)
       if (!edf_slide__is_letter(*c) && (c == first || (!edf_slide__is_digit(*c) && *c != '\'')))
         *c = '_';
@@ -4494,7 +4498,7 @@ static const char **edf_slide__give_names(void) {
     const char *name = all[i];
     int taken = edf_slide__is_among(all + i + 1, n - i - 1, name);
     for (int k = 0; taken || edf_slide__is_mistaken(x, name); k++) {
-      name = edf_fmt("%s%s_%d", k % 2 ? "_" : "", all[i], x->position + k / 2);
+      name = edf__text("%s%s_%d", k % 2 ? "_" : "", all[i], x->position + k / 2);
       taken = edf_slide__is_among(all, n, name);
     }
     if (name == all[i]) continue;
@@ -5058,8 +5062,8 @@ static void edf_slide__propose_places(edf_slide__answer *a, const edf_slide__sta
       size_t m = edf_slide__until(q, ",]");
       if ((size_t)(q - p) + m >= sizeof a->edit->with) continue;
       edf_slide__propose(a, l, "transposed: write % here", p, (size_t)(q - p) + m,
-                         edf_fmt("%.*s%.*s%.*s", (int)m, q, (int)(q - p) - (int)n, p + n,
-                                 (int)n, p));
+                         edf__text("%.*s%.*s%.*s", (int)m, q, (int)(q - p) - (int)n, p + n,
+                                   (int)n, p));
     }
     for (int i = 0; i < 2 * l->m.e.n_index; i++) {
       const char *c = l->m.e.index[i / 2].name;
@@ -5069,7 +5073,7 @@ static void edf_slide__propose_places(edf_slide__answer *a, const edf_slide__sta
         twin |= k != i / 2 && !edf__compare_names(c, l->m.e.index[k].name);
       if (twin == twins)
         edf_slide__propose(a, l, "another index: write % here", p, n,
-                           edf_fmt("%c%.400s", i % 2 ? first : *c, c + 1));
+                           edf__text("%c%.400s", i % 2 ? first : *c, c + 1));
     }
   }
 }
@@ -5102,12 +5106,12 @@ static void edf_slide__propose_beside(edf_slide__answer *a, const edf_slide__sta
     int i = edf__alone(&own->m.e, &r->place[d]), k = 0;
     const char *name = i < 0 ? "0" : own->m.e.index[i].name;
     while (k < l->m.e.n_index && edf__compare_names(l->m.e.index[k].name, name)) k++;
-    indices = edf_fmt("%s%.30s%s", indices, k < l->m.e.n_index ? l->m.e.index[k].name : name,
-                      d + 1 < r->rank ? "," : "]");
+    indices = edf__text("%s%.30s%s", indices, k < l->m.e.n_index ? l->m.e.index[k].name : name,
+                        d + 1 < r->rank ? "," : "]");
   }
   for (int k = 0; k < 4; k++)
     edf_slide__propose(a, l, "a factor is missing: %", at, 0,
-                       edf_fmt(form[k], r->name, indices));
+                       edf__text(form[k], r->name, indices));
 }
 
 /* Proposes all corrections of line l. An edit without a name gets its number later. */

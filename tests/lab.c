@@ -3,7 +3,8 @@
    in a browser. */
 
 #include "harness.h"
-#include "edf.h"
+#include "edf_slide.h"
+#include "edf_data.h"
 #include "edf_lab.h"
 
 static char text[2000001];                       /* the file that was read last */
@@ -212,6 +213,24 @@ TEST(a_callback_is_told_what_runs) {
         events[3], events[4]);
   edf_clear();
   CHECK(events[EDF_CLEARED] == 1 && !node_of[EDF_CLEARED] && !edf.told, "cleared");
+}
+
+/* Texts of edf_fmt last for 90 calls of the program. No other function makes such a text. */
+TEST(texts_of_the_program_last) {
+  const char *mine = edf_fmt("text %d", 1);
+  edf_node *image = edf_input("image[b,6,6,2]"), *node = image;
+  FILE *nowhere = fopen("/dev/null", "w");
+  for (int i = 0; i < 40; i++)
+    node = edf_residual(edf_residual_params(3, 2),
+                        edf_layer_norm(edf_layer_norm_params(2), node));
+  for (int i = 0; i < 60; i++) edf_plot(edf_fmt("chart %d", i), 1);
+  for (int i = 0; i < 9; i++) edf_print_equations(nowhere);
+  edf_print_program(nowhere);
+  edf_plot_svg(file("curves.svg"));
+  edf_save_onnx(file("model.onnx"), node);
+  for (int i = 60; i < 90; i++) edf_fmt("%0511d", i);
+  CHECK(!strcmp(mine, "text 1"), "%s", mine);
+  fclose(nowhere);
 }
 
 int main(void) { return harness_main(); }
