@@ -87,7 +87,9 @@ extern "C" {
               lines from this read to the line of h run step by step. The step before the first
               is 0, or a line gives it: h[b,-1,j] = z[b,j].
    bounds     j<64 gives the size of j. s<=t keeps only these pairs: an excluded pair has no
-              influence on values or gradients, also if it is NaN. w<27: w has 27 classes.
+              influence on values or gradients, also if it is NaN. This holds for the line that
+              has the bound: a line above gets the gradient 0, and 0 times infinity is NaN.
+              w<27: w has 27 classes.
    logarithms ln sum_k exp(s[b,k]) and ln of a softmax are stable for all numbers.
    A full stop at the end of a line is ignored. An error shows the position in the text. */
 #define edf_equations(...) edf_equations_at(EDF_SLIDE__HERE, __VA_ARGS__)

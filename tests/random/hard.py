@@ -423,7 +423,9 @@ def trees(rng):
                 if p.keeps(env) else Number(0.0)
         if p.masks:
             p.kinds.add('mask')
-        if name == 'z':
+        if name == 'z':                              # 0 if the other line leaves it out
+            for z in answer.values():
+                z.grad = 0.0
             p.made.append(('z', left, 'any', lambda *at, answer=answer: answer[at]))
         unclear = unclear or line.unclear
     if len(p.made) > 16:
