@@ -896,7 +896,7 @@ static void edf__append(edf_node ***list, int *n, edf_node *x) {
 /* Returns 1 if x is a node of this graph, which may be read. A node that is being built and a
    copy in edf_gradcheck exist, but are not listed. */
 static int edf__exists(const edf_node *x) {
-  return edf__is_in(EDF__COMPUTED, x) || edf__is_in(EDF__KEPT, x) || edf__is_in(EDF__COPIES, x);
+  return edf__is_in(EDF__KEPT, x) || edf__is_in(EDF__COMPUTED, x) || edf__is_in(EDF__COPIES, x);
 }
 static int edf__is_listed(const edf_node *x) {
   edf_node **list[] = { edf.inputs, edf.parameters, edf.compnodes };
