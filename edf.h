@@ -4830,6 +4830,7 @@ static void edf__restore_node(edf_node *x, const edf__node_copy *copy) {
   edf_node now = *x;
   *x = copy->node;
   x->written = now.written;
+  x->label = now.label;
   for (int k = 0; k < EDF_OWN; k++)
     edf__restore_array(x, k, *edf__array_at(&now, k), copy->array[k]);
   edf__restore_state(x, now.state, copy->state);
@@ -4844,6 +4845,7 @@ void edf_restore(edf_snapshot *taken) {
   for (int i = 0; i < edf__n_nodes(); i++) edf__restore_node(edf__nth(i), &taken->node[i]);
   edf_graph now = edf;
   edf = taken->graph;
+  memcpy(edf.nodes, now.nodes, sizeof edf.nodes);
   edf.kept = now.kept;
   edf.computed = now.computed;
   edf.workspace = now.workspace;

@@ -360,6 +360,11 @@ TEST(labels_last) {
   edf_name(b, "k");
   CHECK(!strcmp(edf_label(a), "k@0") && !strcmp(edf_label(b), "k@1"), "the newest labels");
   CHECK(!strcmp(first, "h@0") && !strcmp(second, "h@1") && !strcmp(name, "h"), "%s", first);
+  edf_node *c = edf_name(Tanh(b), "k");
+  edf_snapshot *taken = edf_take_snapshot();
+  const char *inside = edf_label(c);
+  edf_restore(taken);
+  CHECK(!strcmp(inside, "k@2") && edf_label(c) == inside, "the label was made again");
 }
 
 int main(void) { return harness_main(); }
