@@ -36,8 +36,11 @@ help:
 	@echo 'Settings: CC=, CFLAGS=, BLAS=openblas (or blis, cblas), CUDA=1 (GPU; CUDA_ARCH=90)'
 
 # ---- The settings that change what is built: the flags of a CBLAS and of the GPU backend. Three
-# goals build nothing.
+# goals build nothing. Flags in the environment do not count.
 
+BLAS_CFLAGS =
+BLAS_LIBS   =
+BLAS_ENV    =
 ifneq ($(filter-out help lines clean,$(or $(MAKECMDGOALS),help)),)
 ifneq ($(BLAS),none)
   $(shell mkdir -p build && CC='$(CC)' sh tests/blas.sh $(BLAS) > build/blas.mk)
