@@ -80,6 +80,11 @@ def carried(error, slope):
     return INF if error == INF else scaled(error, slope)
 
 
+def exponent_error(x, top, e):
+    """The error of e = exp(x - top) times a number."""
+    return carried(x.error, e) + scaled(abs(x.value - top) + 1, e)
+
+
 # ---- Arithmetic
 def total(terms):
     """The sum. It is undecided if a partial sum may overflow."""
@@ -135,7 +140,7 @@ def power(x, p):
         error = INF                                  # 1/0 has the sign of the 0
     if p != int(p) and (x.is_near(Number(0.0)) or x.value == -INF):
         error = INF
-    slope_error = scaled(x.error, bend) + abs(slope)
+    slope_error = carried(x.error, bend) + abs(slope)
     if math.isnan(value) or p < 0 and 1e100 < abs(x.value) < INF:
         slope_error = INF
     return Number(value, error, ((x, slope, slope_error),))
@@ -161,7 +166,7 @@ def sigmoid_of(x):
 def exp(x):
     x = number(x)
     value, margin = exp_of(x.value), TOLERANCE * x.error
-    y = of(x, value, value, scaled(x.error, value) + value, value)
+    y = of(x, value, value, carried(x.error, value) + value, value)
     if math.isinf(exp_of(x.value + margin)) != math.isinf(exp_of(x.value - margin)):
         y.error = INF
     return y
@@ -173,7 +178,7 @@ def ln(x):
         return x.log
     value = math.log(x.value) if x.value > 0 else NAN if x.value else -INF
     slope = 1 / x.value if x.value else INF
-    y = of(x, value, slope, scaled(x.error, slope * slope) + abs(slope), abs(value) + 1)
+    y = of(x, value, slope, carried(x.error, slope * slope) + abs(slope), abs(value) + 1)
     if x.is_near(Number(0.0)):
         y.error = INF
     return y
@@ -270,7 +275,7 @@ def ln_sum_exp(x, weights=None):
     if not s > 0 or math.isinf(s):
         return Number(value, INF, [(z, NAN, INF) for z in x + w])
     p = [a * z.value / s for a, z in zip(e, w)]
-    errors = [scaled(a, z.error + abs(z.value - top) + 1) + scaled(b / s, u.error)
+    errors = [exponent_error(z, top, a) + scaled(b / s, u.error)
               for a, b, z, u in zip(p, e, x, w)]
     error = sum(errors) + abs(top) + abs(value) + 1  # of exp(x - value), too
     return Number(value, error,
@@ -299,9 +304,9 @@ def softmax(x):
     top = max(z.value for z in x)
     e = [math.exp(z.value - top) for z in x]
     p = [a / sum(e) for a in e]
-    far = [z.error + abs(z.value - top) + 1 if a else 0.0 for a, z in zip(p, x)]
-    shared = sum(map(scaled, p, far))
-    errors = [scaled(a, f + shared) for a, f in zip(p, far)]
+    errors = [exponent_error(z, top, a) for a, z in zip(p, x)]
+    shared = sum(errors)
+    errors = [e + carried(shared, a) for a, e in zip(p, errors)]
     for a, r, log in zip(p, errors, logs):
         y = Number(a, r, [(z, a * ((log is l) - b), r + scaled(a, s))
                           for z, b, s, l in zip(x, p, errors, logs)])
