@@ -259,11 +259,19 @@ static void op_backward(void) {
   w->learnt = 1;
 }
 
+static void zero_grad(void) {
+  static numbers after, zeros;
+  tell("zero_grad; ");
+  edf_zero_grad();
+  remember(&after, 1);
+  CHECK(!memcmp(&after, &zeros, sizeof after), "seed %llu: %s: not 0", seed, calls);
+}
+
 static void op_setting(void) {
   switch (below(6)) {
     case 0: tell("eager %d; ", edf.eager = !edf.eager); return;
     case 1: tell("accumulate %d; ", edf.accumulate = !edf.accumulate); return;
-    case 2: tell("zero_grad; "); edf_zero_grad(); return;
+    case 2: zero_grad(); return;
     case 3: tell("kernel %d; ", edf.kernel = below(3)); break;
     case 4: tell("training %d; ", edf.training = !edf.training); break;
     default: tell("freeze; "); w->w->update = w->w->update ? NULL : edf_frozen;
