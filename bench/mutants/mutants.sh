@@ -1,14 +1,20 @@
 #!/bin/sh
 # Puts mistakes into edf.h, one at a time: do the tests find them?
 #   sh bench/mutants/mutants.sh [SEED [COUNT]]     60 mutants of seed 34, as many of each chapter
+#   sh bench/mutants/mutants.sh all CHAPTER...     every mutant of these chapters
 # A mutant is one changed line, drawn by mutate.awk. It does not count if it does not compile
-# without a warning, or compiles to the same code. The test programs are compiled once and linked
-# with each mutant: in double, float, with the address sanitizer, with OpenMP. Then come
-# `make oracle` and the scripts, in a copy of the tree. The first failure ends it. A mutant that
-# has a line in build/mutants/result is not run again, if SEED and COUNT are the same.
+# without a warning, compiles to the same code, or stands in equivalent.txt, with the reason why
+# no test can find it. The test programs are compiled once and linked with each mutant, the quick
+# ones first: in double, float, with the address sanitizer, with OpenMP. Then come `make oracle`
+# and the scripts, in a copy of the tree. The first failure ends it. A mutant that has a line in
+# build/mutants/result is not run again, if the arguments are the same.
 
 cd "$(dirname "$0")/../.." || exit 1
-seed=${1:-34} count=${2:-60} top=$PWD dir=$PWD/build/mutants
+top=$PWD dir=$PWD/build/mutants equivalent=$PWD/bench/mutants/equivalent.txt
+case $1 in
+  all) shift; seed=all count=99999 chapters=$* ;;
+  *) seed=${1:-34} count=${2:-60} chapters=$seed ;;
+esac
 CC=${CC:-cc}
 warn='-std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -I. -Itests'
 sanitize='-g1 -fsanitize=address,undefined -fno-sanitize-recover=all'
@@ -17,33 +23,48 @@ flags_double='-O0 -DEDF_REAL=double' flags_float=-O0 flags_omp='-O1 -fopenmp' \
   flags_asan="-O0 -DEDF_REAL=double $sanitize"
 flags() { eval "echo \$flags_$1"; }
 
-# of VARIANT: its programs, the quick ones first
-of() {
+of() {                                         # of VARIANT: its programs
   make -s -f tests/suite.mk names | tr ' ' '\n' | sed -n "s|^$1/||p"
 }
 
 if [ "$1" != --one ]; then
   mkdir -p $dir
-  [ "$(cat $dir/drawn.by 2> /dev/null)" = "$seed $count" ] || : > $dir/result
-  echo $seed $count > $dir/drawn.by
+  [ "$(cat $dir/drawn.by 2> /dev/null)" = "$chapters $count" ] || : > $dir/result
+  echo $chapters $count > $dir/drawn.by
   for v in $variants; do
-    mkdir -p $dir/$v
-    of $v > $dir/$v/list
-    while read -r name; do
-      $CC $warn $(flags $v) -c tests/$name.c -o $dir/$v/$name.o || exit 1
-    done < $dir/$v/list
+    mkdir -p $dir/$v && : > $dir/$v/times
     $CC $warn $(flags $v) -c tests/impl.c -o $dir/$v/impl.o || exit 1
+    for name in $(of $v); do
+      own=$dir/$v/$name
+      $CC $warn $(flags $v) -c tests/$name.c -o $own.o &&
+        $CC $(flags $v) $own.o $dir/$v/impl.o -o $own -lm || exit 1
+      began=$(date +%s%N)
+      $own > $own.log 2>&1 < /dev/null || { echo "$v/$name fails without a mutant"; exit 1; }
+      echo $(($(date +%s%N) - began)) $name >> $dir/$v/times
+    done
+    sort -n $dir/$v/times | cut -d ' ' -f 2 > $dir/$v/list
   done
-  chapters=$(grep -c '^/\* ==== >>' edf.h)
-  # Round after round of all chapters, until there are enough that count.
-  awk -f bench/mutants/mutate.awk SEED=$seed DRAWS=$((2 + 3 * count / chapters)) edf.h |
-    awk -F '\t' '{ print ++n[$1] "\t" $0 }' | sort -s -n -k 1,1 | cut -f 2- > $dir/drawn
+  if [ $seed = all ]; then
+    for chapter in $chapters; do
+      awk -f bench/mutants/mutate.awk ALL=1 edf.h | grep "^$chapter	" ||
+        { echo "no chapter is called $chapter" >&2; exit 1; }
+    done > $dir/drawn || exit 1
+  else
+    # Round after round of all chapters, until there are enough that count.
+    draws=$((2 + 3 * count / $(grep -c '^/\* ==== >>' edf.h)))
+    awk -f bench/mutants/mutate.awk SEED=$seed DRAWS=$draws edf.h |
+      awk -F '\t' '{ print ++n[$1] "\t" $0 }' | sort -s -n -k 1,1 | cut -f 2- > $dir/drawn
+  fi
   seq $(wc -l < $dir/drawn) | xargs -P 2 -n 1 sh bench/mutants/mutants.sh --one $count
   sort -n $dir/result | awk -F '\t' -v count=$count '
     $2 == "-" { next }
     ++n > count { next }
-    { killed += $2 != "SURVIVED"; print }
-    END { printf "%d of %d mutants killed\n", killed, (n > count ? count : n) }'
+    $2 == "SURVIVED" { print; next }
+    { killed++ }
+    END {
+      printf "%d of %d mutants killed; build/mutants/result has them all\n", killed,
+        (n > count ? count : n)
+    }'
   exit
 fi
 
@@ -54,8 +75,10 @@ grep -q "^$number	" $dir/result && exit
 [ "$(awk -F '\t' '$2 != "-"' $dir/result | wc -l)" -ge $count ] && exit
 line=$(sed -n "${number}p" $dir/drawn)
 field() { printf '%s\n' "$line" | cut -f $1; }
+bare() { field $1 | sed 's/^ *//'; }
 said() { printf '%s\t%s\t%s:%s %s\t%s\t->\t%s\n' $number "$1" "$(field 1)" "$(field 3)" \
-  "$(field 5)" "$(field 6 | sed 's/^ *//')" "$(field 7 | sed 's/^ *//')" >> $dir/result; exit; }
+  "$(field 5)" "$(bare 6)" "$(bare 7)" >> $dir/result; exit; }
+grep -q -x -F "$(field 5): $(bare 6) -> $(bare 7)" $equivalent && said -
 
 mkdir -p $own
 trap 'rm -rf $own' EXIT
