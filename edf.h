@@ -1004,7 +1004,6 @@ static edf_node edf__without_batch(const edf_node *x) {
 static void edf__infer_new(edf_node *y) {
   size_t n = (size_t)y->n_in;
   edf__nodes *copies = edf__new_nodes(EDF__COPIES, n);
-  int batch = edf.batch;
   copies->used = n;
   for (size_t k = 0; k < n; k++) {
     edf__slot *copy = edf__slot_in(copies, k);
@@ -1012,13 +1011,11 @@ static void edf__infer_new(edf_node *y) {
     copy->in[0] = y->in[k];
     y->in[k] = &copy->node;
   }
-  edf.batch = 0;
   edf__infer(y);
   for (int d = 0; d < y->rank; d++) y->batched |= (unsigned)(y->dim[d] == 0) << d;
-  edf.batch = batch;
   for (size_t k = 0; k < n; k++) y->in[k] = edf__slot_in(copies, k)->in[0];
   edf__free(copies);
-  if (batch) edf__infer(y);
+  if (edf.batch) edf__infer(y);
 }
 
 /* ---- Forward */
@@ -1037,13 +1034,12 @@ static void edf__mark(edf_node *target) {
       edf.compnodes[i]->in[k]->active = 1;
 }
 
-/* Returns the batch of the active Inputs that have one, else of another Input, else the old
-   batch. Stops if the active Inputs disagree, or if one was never fed. */
+/* Returns the batch of the active Inputs. If none has one, returns the old batch. Stops if the
+   active Inputs disagree, or if one was never fed. */
 static int edf__find_batch(const char *call) {
-  const edf_node *first = NULL, *other = NULL;
+  const edf_node *first = NULL;
   for (int i = 0; i < edf.n_inputs; i++) {
     const edf_node *x = edf.inputs[i];
-    if (!x->active && x->batched && x->fed > 0) other = x;
     if (!x->active) continue;
     if (x->fed < 0)
       edf__fail(edf__call_of(call), "an input was never fed\n  %s", edf__show(x));
@@ -1054,7 +1050,6 @@ static int edf__find_batch(const char *call) {
                 "  %d rows were fed to %s\n  %d rows were fed to %s", x->fed, edf__show(x),
                 first->fed, edf__show(first));
   }
-  if (!first) first = other;
   return first ? first->fed : edf.batch;
 }
 
@@ -1189,12 +1184,10 @@ static void edf__run_new(edf_node *y) {
   for (int k = 0; k < y->n_in; k++)
     if (y->in[k]->kind == EDF_INPUT && y->in[k]->batched && y->in[k]->fed > 0)
       edf__set_batch(y->in[k]->fed);
-  for (int k = 0; k < y->n_in; k++) {
+  for (int k = 0; k < y->n_in; k++)
     if (edf__is_stale(y->in[k]))
       edf__fail(edf__site_of(y), "edf.eager is 1, and an operand has no value of the last "
                 "feed: feed all Inputs before you build nodes\n  %s", edf__show(y->in[k]));
-    y->in[k]->active = 1;
-  }
   y->active = 1;
   edf__forward_node(y);
 }
@@ -1318,7 +1311,6 @@ static void edf__begin_backward(const char *call, edf_node *loss) {
   if (moved)
     edf__fail(edf__call_of(call), "call edf_forward first: %s\n  the loss is %s", moved,
               edf__show(loss));
-  edf__find_batch(call);
   for (int i = 0; i < edf__n_nodes(); i++) edf__prepare_grad(edf__nth(i));
   edf__fill(loss, EDF_GRAD, (edf_real)1 / (edf_real)loss->size);
   loss->grad_is_zero = 0;
@@ -1485,7 +1477,14 @@ static void edf__clear_nodes(void) {
   edf.nodes[EDF__COMPUTED] = NULL;
   edf__clears++;
 }
+/* After an error in a node's code. */
+static void edf__end_error(void) {
+  if (edf__paused) edf_device = edf__paused;
+  edf__paused = NULL;
+  edf.running = edf.looking = 0;
+}
 void edf_clear_compnodes(void) {
+  edf__end_error();
   if (edf_device) edf_device->clear(0);
   edf__clear_nodes();
   edf__free_list(&edf.computed);
@@ -1495,10 +1494,8 @@ void edf_clear_compnodes(void) {
   edf.loss = NULL;
 }
 void edf_clear(void) {
-  if (edf__paused) edf_device = edf__paused;       /* An error in a node's code left it so.   */
-  edf__paused = NULL;
+  edf__end_error();
   edf__stepping = 0;
-  edf.running = edf.looking = 0;
   edf.gradients = EDF__NO_GRADIENTS;
   edf__tell(EDF_CLEARED, NULL);
   edf.told = NULL;

@@ -8,9 +8,11 @@
 static int passes;
 static int replays;                    /* passes are recorded ones: no node's code runs */
 
+static int knows;                      /* It has a kernel for each node, which does nothing. */
+
 static int node(edf_node *y, int backward) {
   (void)y, (void)backward;
-  return 0;                            /* It knows no node. */
+  return knows;
 }
 
 static void contract(const edf_route *r, int assign, edf_node *const of[3], unsigned grads) {
@@ -44,7 +46,7 @@ static edf_device_table table = {
 static void leave(void) {
   edf_device = NULL;
   edf_clear();
-  replays = passes = 0;
+  replays = passes = knows = 0;
 }
 
 /* In a recorded pass no node's code runs, and yet its gradients have arrived. */
@@ -72,23 +74,93 @@ TEST(a_replay_leaves_gradients_that_count) {
   leave();
 }
 
-/* The labels are looked at before the pass, since a device cannot stop. */
+/* The labels are looked at before the pass, since a device cannot stop. An eager node has no
+   pass: it stops when it is built. */
+static void reads_classes(int kind, edf_node *k) {
+  edf_node *s = edf_parameter("s[2,3]");
+  if (kind == 0) edf_log_loss_at("hw1.c", 3, s, k);
+  if (kind == 1) edf_softmax_log_loss_at("hw1.c", 3, s, k);
+  if (kind == 2) edf_embed_at("hw1.c", 3, edf_parameter("W[3,5]"), k);
+}
 TEST(wrong_classes_stop_before_the_pass) {
   static const edf_real labels[][2] = { { 1, 3 }, { -1, 0 }, { 1, (edf_real)1.5 }, { 2, 0 } };
-  for (int kind = 0; kind < 12; kind++) {
-    edf_node *k = edf_input_at("hw1.c", 1, "k[2]"), *s = edf_parameter("s[2,3]");
-    if (kind / 4 == 0) edf_log_loss_at("hw1.c", 3, s, k);
-    if (kind / 4 == 1) edf_softmax_log_loss_at("hw1.c", 3, s, k);
-    if (kind / 4 == 2) edf_embed_at("hw1.c", 3, edf_parameter("W[3,5]"), k);
+  for (int kind = 0; kind < 24; kind++) {
+    edf_node *k = edf_input_at("hw1.c", 1, "k[2]");
+    edf.eager = kind >= 12;
     edf_feed(k, labels[kind % 4], 1);
+    if (!edf.eager) reads_classes(kind / 4, k);
     edf_device = &table;
-    TRY(edf_forward());
+    knows = 1;
+    if (edf.eager) TRY(reads_classes(kind / 4 - 3, k));
+    else TRY(edf_forward());
     edf_device = NULL;
+    edf.eager = 0;
     CHECK(panicked == (kind % 4 < 3), "case %d: %s", kind, caught);
     if (panicked) WORDS(caught, "hw1.c:3|\"k\"|0 to 2");
     CHECK(!panicked || !passes, "case %d: %s", kind, caught);
     leave();
   }
+}
+
+/* ---- What a device is told. It writes down each call as a word: v, g, m or s for an array. */
+static char told[4000];
+static void note(const char *call, edf_node *x, int array) {
+  size_t n = strlen(told);
+  snprintf(told + n, sizeof told - n, "%s%s%s%c ", call, x ? " " : "", x ? x->name : "",
+           array < 0 ? '.' : "vgms"[array]);
+}
+static int whole_passes;
+static int note_pass(void (*nodes)(void), int whole) {
+  whole_passes += whole;
+  return pass(nodes, whole);
+}
+static void note_pull(edf_node *x, edf_which a) { note("pull", x, (int)a); }
+static void note_push(edf_node *x, edf_which a) { note("push", x, (int)a); }
+static void note_clear(int all) { note(all ? "clear-all" : "clear", NULL, -1); }
+static double steps;                     /* what update returns */
+static double note_update(edf_node **p, int n, const edf_rule *rule, const edf_real *c) {
+  (void)p, (void)c;
+  note(rule->name, NULL, -1);
+  return steps < 0 ? steps : n * 0;
+}
+static edf_device_table noting = {
+  node, contract, NULL, note_pass, fill, note_update, note_pull, note_push, note_clear, NULL
+};
+static edf_device_table *opened(void) { return &noting; }
+
+#define TOLD(call, words) do { *told = 0; call; WORDS(told, words); } while (0)
+
+static void broken_forward(edf_node *y) { edf_stop("%s is broken", y->name); }
+
+TEST(a_device_is_told_what_the_host_has_written_and_reads) {
+  static const edf_real data[] = { 1, 2 };
+  edf_open_device = opened;
+  edf_node *x = edf_input("x[2]"), *w = edf_parameter("w[2]"), *y = edf_name(Mul(x, w), "y");
+  CHECK(edf_device == &noting && !edf_open_device, "the first node opens the device");
+  TOLD(edf_feed(x, data, 1), "push xv");
+  whole_passes = 0;
+  Forward();
+  CHECK(whole_passes == 1, "Forward is a whole pass");
+  Backward(y);
+  CHECK(whole_passes == 2, "Backward is one, too");
+  TOLD(edf_value(y), "pull yv");
+  TOLD(edf_grad(w), "pull wg");
+  TOLD(edf_push_grad(w), "push wg");
+  steps = -1;                            /* no kernel for the rule */
+  TOLD(SGD(1), "SGD|pull wv|pull wg|pull wm|pull ws|push wv|push wg|push wm|push ws");
+  CHECK(w->value[1] == -1, "w is %g", (double)w->value[1]);          /* 0 - 2/2 */
+  TOLD(edf_push(w), "push wv");
+  Forward();
+  Backward(y);
+  steps = 0;
+  TOLD(SGD(1), "SGD");
+  CHECK(w->value[1] == -1 && !strstr(told, "pull"), "the rule runs on the device: %s", told);
+  edf_compnode("Broken", broken_forward, NULL, w);
+  TRY(Forward());
+  TOLD(edf_clear_compnodes(), "clear.");
+  CHECK(!strstr(told, "all") && edf_device == &noting, "after an error it is back: %s", told);
+  TOLD(edf_clear(), "clear-all.");
+  leave();
 }
 
 int main(void) { return harness_main(); }

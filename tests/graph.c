@@ -213,21 +213,6 @@ TEST(backward_goes_on_if_its_parameters_have_not_moved) {
   Backward(two.aside);
 }
 
-/* After a pass of another batch, the values of the first one are old, without a feed. */
-TEST(another_batch_makes_values_old) {
-  static const edf_real data[10] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
-  edf_node *x = edf_input("x[b,2]"), *z = edf_input("z[b,2]"), *w = edf_parameter("w[2]");
-  edf_node *of_x = edf_einsum("p[b] = w[I] x[b,I]", w, x);
-  edf_node *of_z = edf_einsum("q[b] = w[I] z[b,I]", w, z);
-  edf_feed(x, data, 3);
-  edf_feed(z, data, 5);
-  edf_forward_to(of_x);
-  Backward(of_x);
-  edf_forward_to(of_z);
-  Backward(of_z);
-  STOPS(Backward(of_x), "no value|edf_forward|\"p\"");
-}
-
 /* A node is old if one of its inputs has run again since the move. */
 TEST(a_part_of_forward_is_not_enough) {
   two_losses();

@@ -12,7 +12,7 @@ JOB := @sh tests/job.sh
 # ---- The programs and the scripts
 
 numbers := nodes layers optim graph kernels course_lines puzzles
-words   := wrong cleared gradcheck printed memory answers lab stepping device findings looks
+words   := wrong cleared gradcheck printed memory answers lab stepping device findings looks guards
 check   := $(patsubst %,double/%,$(numbers) $(words) silent sequences files)
 test    := compile random examples readme claims cuda python playground omp/kernels blas/kernels \
            $(patsubst %,asan/%,sequences $(numbers) $(words) files) $(check) \
