@@ -80,6 +80,12 @@ def carried(error, slope):
     return INF if error == INF else scaled(error, slope)
 
 
+def slope_at(x, slope):
+    """The slope of a function that has no greatest slope. If x is undecided, it is, too: it may
+    be infinite."""
+    return NAN if x.error == INF else slope
+
+
 def exponent_error(x, top, e):
     """The error of e = exp(x - top) times a number."""
     return carried(x.error, e) + scaled(abs(x.value - top) + 1, e)
@@ -143,7 +149,7 @@ def power(x, p):
     slope_error = carried(x.error, bend) + abs(slope)
     if math.isnan(value) or p < 0 and 1e100 < abs(x.value) < INF:
         slope_error = INF
-    return Number(value, error, ((x, slope, slope_error),))
+    return Number(value, error, ((x, slope_at(x, slope), slope_error),))
 
 
 # ---- Functions
@@ -166,7 +172,7 @@ def sigmoid_of(x):
 def exp(x):
     x = number(x)
     value, margin = exp_of(x.value), TOLERANCE * x.error
-    y = of(x, value, value, carried(x.error, value) + value, value)
+    y = of(x, value, slope_at(x, value), carried(x.error, value) + value, value)
     if math.isinf(exp_of(x.value + margin)) != math.isinf(exp_of(x.value - margin)):
         y.error = INF
     return y
@@ -178,7 +184,8 @@ def ln(x):
         return x.log
     value = math.log(x.value) if x.value > 0 else NAN if x.value else -INF
     slope = 1 / x.value if x.value else INF
-    y = of(x, value, slope, carried(x.error, slope * slope) + abs(slope), abs(value) + 1)
+    y = of(x, value, slope_at(x, slope), carried(x.error, slope * slope) + abs(slope),
+           abs(value) + 1)
     if x.is_near(Number(0.0)):
         y.error = INF
     return y
