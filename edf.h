@@ -2564,15 +2564,26 @@ static void edf__contract(edf__contraction *c, int assign, edf_node *const of[3]
    all products are finite, another factor is 0 for these pairs, and the fast loops run. If one
    may not be, and on a device, a slower loop leaves the pairs out. */
 
+/* Returns masks a and b as one, for a nest without the index u between them: s<=u and u<=t are
+   s<=t. Returns a, if b is NULL. */
+static edf_mask edf__join_masks(edf_mask a, const edf_mask *b) {
+  if (!b) return a;
+  a.high = b->high;
+  a.constant += b->constant;
+  return a;
+}
 /* Finds the masks of a term for the loops of its nest. An index that the nest does not have
    takes the value that excludes least. Returns how many masks there are. */
 static int edf__find_masks(const edf__einsum *m, const edf__term *t, edf_mask *to) {
   unsigned has = edf__ref_has(m->e.ref) | edf__term_has(&m->e, t);
-  int loop[EDF_MAX_INDEX], n_loop = 0, n = 0;
+  int loop[EDF_MAX_INDEX], n_loop = 0, n = 0, masks = m->e.n_mask;
   for (int i = 0; i < EDF_MAX_INDEX; i++) loop[i] = has >> i & 1 ? n_loop++ : -1;
-  for (int k = 0; k < m->e.n_mask; k++) {
-    edf_mask mask = m->e.mask[k];
-    if (!(t->masks >> k & 1)) continue;
+  for (int k = 0; k < masks * (masks + 1) && n < EDF__MAX_MASK; k++) {
+    int i = k % masks, j = k / masks - 1, u = m->e.mask[i].high;     /* j is -1: mask i alone */
+    if (!(t->masks >> i & 1)) continue;
+    if (j >= 0 && (!(t->masks >> j & 1) || u < 0 || u != m->e.mask[j].low || loop[u] >= 0))
+      continue;
+    edf_mask mask = edf__join_masks(m->e.mask[i], j < 0 ? NULL : &m->e.mask[j]);
     if (mask.high >= 0 && loop[mask.high] < 0)
       mask.constant -= (int)m->extent[mask.high] - 1;
     if (mask.low >= 0) mask.low = loop[mask.low];
