@@ -1193,9 +1193,10 @@ static void edf__run_new(edf_node *y) {
 }
 static edf_node *edf__add_compnode(edf_node *y) {
   edf__infer_new(y);
-  if (EDF__DEBUGS && !y->value) {        /* NaNs to see before Forward. They grow later.      */
-    y->value = (edf_real *)edf__alloc(&edf.computed, 1024 * sizeof *y->value);
-    for (int i = 0; i < 1024; i++) y->value[i] = (edf_real)NAN;
+  if (EDF__DEBUGS) {                     /* NaNs to see before Forward. They may grow later.  */
+    size_t n = y->value ? y->size : 1024;
+    if (!y->value) y->value = (edf_real *)edf__alloc(&edf.computed, n * sizeof *y->value);
+    for (size_t i = 0; i < n; i++) y->value[i] = (edf_real)NAN;
   }
   edf__append(&edf.compnodes, &edf.n_compnodes, y);
   if (edf.eager) edf__run_new(y);

@@ -44,4 +44,20 @@ TEST(a_mask_is_not_reported) {
   CHECK(!*captured, "again: %s", captured);
 }
 
+/* Before Forward a value is NaN. The first NaN of each graph is told once. */
+TEST(values_are_nan_before_forward) {
+  for (int k = 0; k < 2; k++) {
+    Input *x = edf_input("x[b,2]");
+    Parameter *p = edf_parameter("p[2]");
+    CompNode *y = Sqrt(Sub(p, x)), *of_p = Square(p);
+    CHECK(y->value[0] != y->value[0] && y->value[1023] != y->value[1023], "of any batch");
+    CHECK(of_p->value[0] != of_p->value[0] && of_p->value[1] != of_p->value[1], "of a shape");
+    static edf_real numbers[] = { 1, 2 };
+    edf_feed(x, numbers, 1);
+    CAPTURE(Forward());
+    WORDS(captured, "is the first NaN|Sqrt");
+    edf_clear();
+  }
+}
+
 int main(void) { return harness_main(); }
