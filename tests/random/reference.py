@@ -107,6 +107,8 @@ def total(terms):
 def times(a, b):
     value = a.value * b.value
     error = carried(a.error, b.value) + carried(b.error, a.value)
+    if value == 0 and a.value and b.value:           # too small for a double
+        error += 1e-270
     if math.isfinite(value):
         error += abs(value)
     return Number(value, error, ((a, b.value, b.error), (b, a.value, a.error)))
@@ -242,12 +244,13 @@ FUNCTIONS = {'tanh': tanh, 'exp': exp, 'sin': sin, 'sig': sigmoid, 'softplus': s
 
 # ---- Reductions over a list
 def greatest(v, sign=1):
-    """The maximum, or with the sign -1 the minimum. Its first entry gets the gradient."""
+    """The maximum, or with the sign -1 the minimum. Its first entry gets the gradient. If all are
+    minus infinity, entries that a mask excludes are not smaller."""
     v = [number(x) for x in v]
     at = max(range(len(v)), key=lambda k: sign * v[k].value)
     close = any(k != at and x.is_near(v[at]) for k, x in enumerate(v))
     unsure = any(x.value != x.value for x in v)
-    slope_error = INF if close or unsure else 0.0
+    slope_error = INF if close or unsure or v[at].value == -sign * INF else 0.0
     return Number(v[at].value, INF if unsure else max(x.error for x in v) + abs(v[at].value)
                   if math.isfinite(v[at].value) else 0.0,
                   [(x, float(k == at), slope_error) for k, x in enumerate(v)])
@@ -271,7 +274,8 @@ def ln_sum_exp(x, weights=None):
     if not x:
         return Number(-INF)
     if any(z.value != z.value for z in x + w):
-        return Number(NAN, 0.0, [(z, NAN, INF) for z in x + w])
+        error = INF if any(z.error == INF for z in x + w) else 0.0
+        return Number(NAN, error, [(z, NAN, INF) for z in x + w])
     top = max(z.value for z in x)
     if math.isinf(top):
         return Number(top, 0.0 if all(0 < z.value < INF for z in w) else INF,
@@ -295,7 +299,7 @@ def log_softmax(x):
     x = [number(z) for z in x]
     whole = ln_sum_exp(x)
     if not math.isfinite(whole.value):               # all are -infinity, one is infinity or NaN
-        error = 0.0 if math.isnan(whole.value) else INF
+        error = whole.error if math.isnan(whole.value) else INF
         return [Number(NAN, error, [(z, NAN, INF) for z in x]) for _ in x]
     logs = [total((z, -whole)) for z in x]
     for y in logs + [whole]:
@@ -335,6 +339,8 @@ def backward(answer):
             c = g * slope
             if -INF < c < INF:
                 x.grad_error += scaled(error, slope) + scaled(g, slope_error) + abs(c)
+                if c == 0 and g and slope:           # too small for a double
+                    x.grad_error += 1e-270
             elif error == INF or slope_error == INF or slope == 0 or g == 0 or y.movable \
                     or math.isfinite(g) and math.isfinite(slope):
                 x.grad_error = INF                   # 0 times infinity, or an overflow
@@ -346,8 +352,9 @@ def backward(answer):
 
 def compare(found, right, error, is_gradient):
     """Returns 1 if the number agrees, None if it is undecided, else 0. A gradient may be NaN or
-    infinite: which of the two depends on the formula, as in p (g - sum p g)."""
-    if not error < INF:
+    infinite: which of the two depends on the formula, as in p (g - sum p g). A huge one may
+    overflow in another order."""
+    if not error < INF or is_gradient and abs(right) > 1e280 and not math.isfinite(found):
         return None
     if not math.isfinite(right):
         if found == right or found != found and right != right:
