@@ -219,13 +219,14 @@ struct edf_node {
 typedef struct edf__written {
   const char *letters;                   /* its indices, as [b,t,j]                           */
   const void *line;                      /* its line of a program, or NULL                    */
-  const char *said;                      /* its line, if it is a part or a first step        */
+  const char *said;                      /* its line, as the author wrote it                  */
   const void *steps;                     /* the recurrence whose step it is, or NULL          */
   const char *time;                      /* its step of a recurrence, t=5; "" or NULL: none   */
   int row_dims;                          /* number of last dimensions that form a row         */
   int causal;                            /* 1 if row t uses only its first t+1 entries        */
   int letters_of;                        /* number of the input with the same indices, or -1  */
-  int inner;                             /* 1 if it was built inside a line: a tanh in a sum  */
+  int inner;                             /* 1 if it was built inside a line, for a part of it */
+  int later;                             /* 1 for a step after the first, 2: like the others  */
 } edf__written;
 
 /* A kind of node. In formulas @ stands for the indices, ~ for the summed ones, % for their
@@ -5383,6 +5384,10 @@ static int edf__is_causal(const edf_node *y) { return y->written && y->written->
 static void edf__write_forward(edf_page *out, const edf_node *y) {
   if (y->kind != EDF_COMPNODE) { edf_write(out, "%s", edf__label(y)); return; }
   if (edf__has_equation(y)) { edf__write_equation(out, y, 0); return; }
+  if (!strcmp(y->op, "Extent")) {        /* the size of the batch                             */
+    edf_write(out, "%s = %c%s", edf__label(y), edf__upper(*edf.batch_name), edf.batch_name + 1);
+    return;
+  }
   if (!edf__has_formula(y)) {
     edf_write(out, "%s = %s(", edf__label(y), y->op);
     for (int k = 0; k < y->n_in && k < EDF__SHOWN; k++)
@@ -5488,488 +5493,59 @@ static void edf__write_data(edf_page *to, const edf_node *y) {
   edf_write(to, "]}");
 }
 
-/* Writes op, shape, source line, and the step of a recurrence. The first step, and a part of a
-   line that is written by itself, show their line of the slide, without extra blanks. */
+/* Writes op, shape and source line. */
 static void edf__write_about(edf_page *out, const edf_node *x) {
   edf_write(out, "   %s ", x->op);
   edf_write_node(out, x, EDF_SHAPE);
-  edf_write(out, "   %s:%d", x->file, x->line);
-  const char *c = x->written ? x->written->said : NULL;
-  if (x->written && x->written->time && *x->written->time)
-    edf_write(out, " [%s]", x->written->time);
-  if (c) edf_write(out, ": ");
-  for (; c && *c && *c != '\n'; c++)
-    if (*c != ' ' || !strchr(" \n", c[1])) edf_write(out, "%c", *c);
-  edf_write(out, "\n");
+  edf_write(out, "   %s:%d\n", x->file, x->line);
 }
 
-/* ---- Equal steps are written once: a recurrence of 64 steps is 64 times the same few nodes.
-   Returns the position of a node from its text, which begins with it. */
-static long edf__position_in(const char *text) { return strtol(text, NULL, 10); }
-/* Returns 1 if two nodes, as texts, differ only in their step. A number may differ as the
-   positions of the two nodes do, h@22 and h@15, or by 1 in an index, x[b,3] and x[b,2]. */
-enum { EDF__MORE_STEPS = 8, EDF__LONGEST_STEP = 64 };
-static int edf__same_step(const char *a, const char *b) {
-  long apart = labs(edf__position_in(a) - edf__position_in(b));
-  int in_index = 0;
-  a += strspn(a, " ");
-  b += strspn(b, " ");
-  while (*a) {
-    if (edf__is_digit(*a) && edf__is_digit(*b)) {
-      char *end_a, *end_b;
-      long difference = labs(strtol(a, &end_a, 10) - strtol(b, &end_b, 10));
-      if (difference && difference != apart && (difference != 1 || !in_index)) return 0;
-      a = end_a;
-      b = end_b;
+/* ---- Programs. A line of a slide is a heading, as its author wrote it. Below it are the nodes
+   that run. Later steps of a recurrence have only a heading [t=1]. Writes the heading of x, if
+   it is not that of the node `before`. A line of one node has none if the node's is the same. */
+static void edf__write_heading(edf_page *out, const edf_node *x, const edf_node *before) {
+  static const edf__written none;
+  const edf__written *w = x->written ? x->written : &none;
+  const edf__written *o = before && before->written ? before->written : &none;
+  edf_page head = { NULL, 0 }, line = { NULL, 0 };
+  int same = w->time == o->time || (w->time && o->time && !strcmp(w->time, o->time));
+  if (same && (w->later || w->said == o->said)) return;
+  for (const char *c = w->said; c && !w->later && *c && *c != '\n'; c++)
+    if (*c != ' ' || !strchr(" \n", c[1])) edf_write(&head, "%c", *c);
+  if (w->time) edf_write(&head, head.n ? "   [%s]" : "[%s]", w->time);
+  edf__write_forward(&line, x);
+  if (head.n && strcmp(head.at, line.at)) edf_write(out, "  %s\n", head.at);
+  edf_release(head.at);
+  edf_release(line.at);
+}
+
+/* Writes the nodes, forward or backward. A recurrence shows its first steps. */
+static void edf__write_nodes(edf_page *out, int backward) {
+  const edf_node *before = NULL, *from = NULL, *to = NULL;
+  for (int k = 0, n = edf.n_compnodes; k <= n; k++) {
+    const edf_node *x = k < n ? edf.compnodes[backward ? n - 1 - k : k] : NULL;
+    if (x && (edf__is_helper(x) || (backward && !(x->needs_grad && x->active)))) continue;
+    if (x && x->written && x->written->later > 1) {
+      if (!from) from = x;
+      to = x;
       continue;
     }
-    if (*a != *b) return 0;
-    in_index = *a == '[' || (in_index && *a != ']');
-    a++;
-    b++;
-  }
-  return !*b;
-}
-
-/* Returns how many of the texts from number i on repeat the *step texts before them. *step is
-   the shortest step that is repeated EDF__MORE_STEPS times. Returns 0 if there is none. */
-static int edf__repeats(char **text, int n, int i, int shown, int *step) {
-  for (*step = 1; *step <= shown && *step <= EDF__LONGEST_STEP; ++*step) {
-    int more = 0;
-    while (i + more < n && edf__same_step(text[i + more - *step], text[i + more])) more++;
-    if (more >= EDF__MORE_STEPS * *step) return more;
-  }
-  return 0;
-}
-/* Writes the texts of n nodes. If nodes repeat the `step` nodes before them at least
-   EDF__MORE_STEPS times, one line stands for them. Forward prints one whole step first, because
-   step 0 is often shorter and ends like any other step. */
-static void edf__write_nodes(edf_page *out, char **text, int n) {
-  for (int i = 0, shown = 0; i < n; i++, shown++) {
-    int step, more = edf__repeats(text, n, i, shown, &step);
-    if (more) {
-      int forward = edf__position_in(text[i]) > edf__position_in(text[i - 1]);
-      for (; forward && more % step; more--) edf_write(out, "%s", text[i++]);
-      more -= more % step;
-      long from = edf__position_in(text[i - step]), to = edf__position_in(text[i - 1]);
-      edf_write(out, "       nodes %ld to %ld: as node%s, %d more times\n",
-                edf__position_in(text[i]), edf__position_in(text[i + more - 1]),
-                step > 1 ? edf__text("s %ld to %ld", from, to) : edf__text(" %ld", to),
-                more / step);
-      i += more - 1;
-      shown = -1;
-    } else edf_write(out, "%s", text[i]);
-  }
-  for (int i = 0; i < n; i++) edf_release(text[i]);
-}
-
-/* ---- Lines. A node that was built inside a line of a slide is written inside this line, as
-   its author wrote it, and its backward is written as statements of the line's node:
-     z[b,j] = W[j,I] x[b,I]                 h[b,j] = tanh(W[j,I] x[b,I])
-     h[b,j] = tanh(z[b,j])                  W.grad[j,i] += h.grad[b,j] (1-h[b,j]^2) x[b,i]
-   For this the text of one node is put into that of another. All nodes of a line use the same
-   names of indices. */
-typedef struct {
-  char *label;
-  edf_page line, back;                   /* its forward, and its backward with inner nodes    */
-  edf_page grad;                         /* what its reader adds to its gradient              */
-  int readers, reader;                   /* how many nodes read it; number of the last one    */
-  int inside;                            /* 1 if it is written in the line of its reader      */
-} edf__line;
-
-/* A printed statement, for LOOPS: LEFT += RIGHT | BOUNDS. minus is 1 for -=. */
-typedef struct { const char *at; size_t n; } edf__span;
-typedef struct { edf__span loops, left, right, bounds; int minus; } edf__said;
-
-/* Returns the first place outside of brackets where c has `what`, or NULL. */
-static const char *edf__at_top(edf__span c, const char *what) {
-  int depth = 0;
-  for (const char *end = c.at + c.n; c.at < end; c.at++) {
-    if (!depth && !strncmp(c.at, what, strlen(what))) return c.at;
-    depth += (*c.at == '[' || *c.at == '(') - (*c.at == ']' || *c.at == ')');
-  }
-  return NULL;
-}
-static edf__span edf__between(const char *from, const char *to) {
-  edf__span c = { from, (size_t)(to - from) };
-  return c;
-}
-
-/* Reads a printed statement, up to the end of its line. */
-static edf__said edf__read_said(const char *c) {
-  edf__said s;
-  const char *end = c + strcspn(c, "\n"), *mark, *equals;
-  memset(&s, 0, sizeof s);
-  c += strspn(c, " ");
-  if (!strncmp(c, "for ", 4)) {
-    s.loops = edf__between(c + 4, strchr(c, ':'));
-    c = s.loops.at + s.loops.n + 2;
-  }
-  equals = edf__at_top(edf__between(c, end), "= ");
-  s.minus = equals[-1] == '-';
-  s.left = edf__between(c, equals - strspn(equals - 1, "+-"));
-  s.left.n -= s.left.at[s.left.n - 1] == ' ';
-  mark = edf__at_top(edf__between(c, end), " | ");
-  if (mark) s.bounds = edf__between(mark + 3, end);
-  s.right = edf__between(equals + 2, mark ? mark : end);
-  return s;
-}
-
-/* Returns the tensor `name` in c with its indices, or its gradient if `grad` is ".grad". The
-   span is empty if c does not have it. */
-static edf__span edf__find_tensor(edf__span c, const char *name, const char *grad) {
-  size_t length = strlen(name), more = strlen(grad);
-  edf__span none = { NULL, 0 };
-  for (const char *at = c.at; (at = strstr(at, name)) != NULL && at < c.at + c.n; at++) {
-    const char *end = at + length, before = at > c.at ? at[-1] : ' ';
-    int depth = 0;
-    if (edf__is_letter(before) || edf__is_digit(before) || strchr("@'", before)) continue;
-    if (strncmp(end, grad, more)) continue;
-    end += more;
-    if (edf__is_letter(*end) || edf__is_digit(*end) || (*end && strchr("@'.", *end))) continue;
-    for (; *end == '[' || depth; end++) depth += (*end == '[') - (*end == ']');
-    return edf__between(at, end);
-  }
-  return none;
-}
-
-/* Returns how tightly an expression binds: 2: a tensor or call, 1: a product, 0: a sum. */
-static int edf__tightness(edf__span c) {
-  edf__word w = { c.at, 0, 0, 0 };
-  edf__next_word(&w);
-  if (w.kind == '-' || w.kind == '_' || edf__at_top(c, " + ") || edf__at_top(c, " - "))
-    return 0;
-  return edf__at_top(c, " ") || edf__at_top(c, "/") || edf__at_top(c, "^") ? 1 : 2;
-}
-
-/* Returns 1 if c sums over an index outside of round brackets, as W[j,I] x[b,I] does. */
-static int edf__sums_index(edf__span c) {
-  edf__word w = { c.at, 0, 0, 0 };
-  int round = 0, sums = 0;
-  for (; edf__next_word(&w) && w.at < c.at + c.n; round += (*w.at == '(') - (*w.at == ')'))
-    sums |= w.kind == 'a' && !round && w.depth && edf__is_capital(w.at)
-            && strchr(",]+-*", w.at[w.n]) != NULL;
-  return sums;
-}
-
-/* Writes text c. Each index in `from` becomes the one at its place in `to`: b becomes B. */
-static void edf__write_with(edf_page *out, edf__span c, const char *from, edf__span to) {
-  edf__word w = { c.at, 0, 0, 0 };
-  while (edf__next_word(&w) && w.at < c.at + c.n) {
-    const char *letter = w.kind == 'a' && !strchr("[@.", w.at[w.n]) ? w.at : NULL;
-    size_t at = 0;
-    while (letter && at < to.n && (edf__name_length(from + at) != w.n
-                                   || strncmp(from + at, letter, w.n)))
-      at += edf__name_length(from + at) ? edf__name_length(from + at) : 1;
-    edf_write(out, "%.*s", (int)w.n, letter && at < to.n ? to.at + at : w.at);
-  }
-}
-
-/* Returns 1 if the text has an index whose name differs from that at `name` only in case. With
-   `capital`, returns 1 if it has this name as a capital, for an index that is summed. */
-static int edf__has_other(const char *text, const char *name, int capital) {
-  edf__word w = { text, 0, 0, 0 };
-  int has = 0;
-  while (edf__next_word(&w)) {
-    size_t k = 0;
-    while (k < w.n && edf__lower(w.at[k]) == edf__lower(name[k])) k++;
-    if (w.kind != 'a' || !w.depth || k < w.n || k != edf__name_length(name)) continue;
-    has |= capital ? edf__is_capital(w.at) : strncmp(w.at, name, k) != 0;
-  }
-  return has;
-}
-
-/* Returns 1 if c has the value of the index at `name`, i + 1. A capital I would be its size. */
-static int edf__has_value(edf__span c, const char *name) {
-  edf__word w = { c.at, 0, 0, 0 };
-  size_t n = edf__name_length(name);
-  int has = 0;
-  while (edf__next_word(&w) && w.at < c.at + c.n)
-    has |= w.kind == 'a' && w.n == n && !strncmp(w.at, name, n)
-           && (!w.depth || w.at[n] == ' ' || w.at[-1] == ' ');
-  return has;
-}
-
-/* Writes sum_I for each index that is a capital in `to` only. Skips indices on the left, and
-   those that a sum_ at `term` has already. */
-static void edf__write_sum(edf_page *out, edf__span left, const char *term, const char *from,
-                           edf__span to) {
-  edf__word w = { term, 0, 0, 0 };
-  edf_page names = { NULL, 0 };
-  edf__next_word(&w);
-  for (size_t at = 0, n; at < to.n; at += n + !n) {
-    const char *name = to.at + at;
-    n = edf__name_length(name);
-    if (!n || *name == from[at] || *name == edf__lower(*name)) continue;
-    edf__word on_left = { left.at, 0, 0, 0 };
-    while (edf__next_word(&on_left) && on_left.at < left.at + left.n)
-      if (on_left.depth && on_left.n == n && !strncmp(on_left.at, name, n)) break;
-    if (on_left.at < left.at + left.n) continue;
-    const char *said = w.kind == '_' ? strstr(w.at, edf__text("%.*s", (int)n, name)) : NULL;
-    if (said && said < w.at + w.n) continue;
-    edf_write(&names, names.n ? ",%.*s" : "%.*s", (int)n, name);
-  }
-  edf__write_over(out, "sum", &names);
-}
-
-/* Writes expression x in place of part m of expression c, in brackets if it needs them. */
-static void edf__write_in_place(edf_page *out, edf__span c, edf__span m, edf__span x,
-                                const char *from, edf__span to, int summed) {
-  const char *end = m.at + m.n, *sign = m.at;
-  char after = end < c.at + c.n ? *end : 0;
-  int sum = edf__at_top(x, " + ") || edf__at_top(x, " - "), tight = edf__tightness(x);
-  if (sign > c.at && sign[-1] == ' ') sign--;
-  int minus = sign > c.at && sign[-1] == '-', plus = sign > c.at && sign[-1] == '+';
-  char before = sign - minus > c.at ? sign[-1 - minus] : 0;
-  int begins = minus || plus || !before || strchr("([,;=<>", before) != NULL;
-  int ends = !after || strchr(")],;", after) || (after == ' ' && strchr("+-<>=", end[1]));
-  int in_sum = begins && ends, negative = *x.at == '-', power = after == '^';
-  int brackets = in_sum ? ((minus || summed) && sum) || (negative && (minus || plus))
-                 : (!tight && (sum || !ends || negative)) || (!begins && edf__is_digit(*x.at))
-                   || edf__sums_index(x)
-                   || (tight == 1 && (power || m.at[-1] == '/'
-                                      || (!ends && end[1] != '/' && edf__at_top(x, "/"))));
-  if (!begins && ends && tight == 1 && !strncmp(x.at, "1/", 2) && !edf__at_top(x, " ")) {
-    edf_write(out, "/ ");                /* a (1/c) is a / c                                  */
-    x.at += 2;
-    x.n -= 2;
-    brackets = 0;
-  }
-  if (in_sum && negative && !sum && !summed && (minus || (plus && sign < m.at))) {
-    if (sign == m.at) out->n--;          /* -(-a) is a, and b - (-a) is b + a                 */
-    else out->at[out->n - 2] = minus ? '+' : '-';
-    x.at++;
-    x.n--;
-    brackets = 0;
-  }
-  if (brackets) edf_write(out, "(");
-  edf__write_with(out, x, from, to);
-  if (brackets) edf_write(out, ")");
-}
-
-/* In statement *text, puts the right side of `by` wherever the right side has the tensor of
-   this name or its gradient. Returns how often, or 0 if this is not possible. */
-static int edf__put_in(edf_page *text, const char *name, const char *grad, const char *by) {
-  edf__said s = edf__read_said(text->at), x = edf__read_said(by);
-  size_t skip = strlen(name) + strlen(grad);
-  const char *from = x.left.at + skip;
-  edf_page out = { NULL, 0 };
-  int n = 0, forward = !strchr(text->at, '\n');
-  for (edf__span m; (m = edf__find_tensor(s.right, name, grad)).at != NULL; n++) {
-    edf__span to = { m.at + skip, m.n - skip };
-    if (m.n != x.left.n) return 0;
-    for (size_t k = 0; k < to.n; k++)
-      if (edf__lower(from[k]) != edf__lower(to.at[k])
-          || (from[k] != to.at[k] && edf__has_value(x.right, from + k))
-          || (forward && strchr("[,", to.at[k]) && edf__has_other(text->at, to.at + k + 1, 0)))
-        return 0;
-    int is_index = m.at[-1] == ',' || (m.at[-1] == '[' && !strchr(" (", m.at[-2]));
-    if (is_index) return 0;              /* a lookup: e[k[b],j]                               */
-    const char *term = s.right.at + (*s.right.at == '-');
-    int depth = 0;
-    for (const char *c = term; c < m.at; c++) {
-      depth += (*c == '[' || *c == '(') - (*c == ']' || *c == ')');
-      if (!depth && *c == ' ' && strchr("+-", c[1]) && c[2] == ' ') term = c + 3;
-    }
-    edf_write(&out, "%.*s", (int)(term - text->at), text->at);
-    size_t before = out.n;
-    if (edf__at_top(x.right, "(") || !edf__tightness(x.right))
-      edf__write_sum(&out, s.left, term, from, to);
-    int summed = out.n > before;
-    edf_write(&out, "%.*s", (int)(m.at - term), term);
-    edf__write_in_place(&out, s.right, m, x.right, from, to, summed);
-    edf_write(&out, "%s", m.at + m.n);
-    if (x.bounds.n && forward && !(s.bounds.n && strstr(s.bounds.at, x.bounds.at))) {
-      edf_write(&out, s.bounds.n ? ", " : " | ");
-      edf__write_with(&out, x.bounds, from, to);
-    }
-    edf_release(text->at);
-    *text = out;
-    out.at = NULL;
-    out.n = 0;
-    s = edf__read_said(text->at);
-  }
-  return n;
-}
-
-/* ---- Which nodes are written inside a line. Returns tensor k that y reads, or NULL. */
-static const edf_node *edf__operand_of(const edf_node *y, int k) {
-  if (!edf__has_equation(y)) return k < y->n_in ? y->in[k] : NULL;
-  const edf__equation *e = edf__shown(y);
-  return k + 1 < e->n_ref ? edf__node_of(y, &e->ref[k + 1]) : NULL;
-}
-/* Returns 1 if each entry of y is computed from entries with the same indices, or is their sum
-   or mean: then texts can be put into its text. */
-static int edf__is_entrywise(const edf_node *y) {
-  if (edf__has_equation(y)) return strchr("ms", edf__einsum_of(y)->kind) != NULL;
-  return edf__has_formula(y) && *y->about->tensors && !strpbrk(y->about->formula, "~?&");
-}
-/* Writes the line of y as slides write it: sigmoid(x), 1/x, [x > 0], and B for its size.
-   Returns 0 if this is the line of edf__write_forward. */
-static int edf__write_as_slide(edf_page *out, const edf_node *y) {
-  static const struct { const char *op; double number; const char *text; } as[] = {
-    { "Sigmoid", 0, "y@ = sigmoid(x@)" }, { "Gelu", 0, "y@ = gelu(x@)" },
-    { "Abs", 0, "y@ = abs(x@)" }, { "Pow", -1, "y@ = 1/x@" },
-    { "Pow", -0.5, "y@ = 1/sqrt(x@)" }, { "Test", 1, "y@ = [x@ < 0]" },
-    { "Test", 2, "y@ = [x@ = 0]" }, { "Test", 3, "y@ = [x@ <= 0]" },
-    { "Test", 4, "y@ = [x@ > 0]" }, { "Test", 5, "y@ = 1 - [x@ = 0]" },
-    { "Test", 6, "y@ = [x@ >= 0]" } };
-  const char *text = NULL;
-  int is_formula = !edf__has_equation(y) && edf__is_entrywise(y);
-  double number = y->state ? (double)*(const edf_real *)y->state : 0;
-  for (size_t k = 0; is_formula && k < sizeof as / sizeof *as; k++)
-    if (!strcmp(y->op, as[k].op) && (as[k].number == 0 || number == as[k].number))
-      text = as[k].text;
-  if (is_formula && !strcmp(y->op, "Extent"))
-    text = edf__text("y = %c%s", edf__upper(*edf.batch_name), edf.batch_name + 1);
-  if (!text) { edf__write_forward(out, y); return 0; }
-  edf__formula f = edf__formula_of(y, text);
-  edf__write_formula(out, &f, text);
-  return 1;
-}
-
-/* Returns 1 if the line of an operand sums an index that the equation of y has, too. */
-static int edf__clashes(const edf_node *y, const char *line) {
-  int clashes = 0;
-  if (edf__has_equation(y))
-    for (int i = 0; i < edf__shown(y)->n_index; i++)
-      clashes |= edf__has_other(line, edf__shown(y)->index[i].name, 1);
-  return clashes;
-}
-/* Writes node x inside the line of its only reader, if it is there once. A factor 1 or 0 is not
-   there at all. */
-static void edf__put_inside(edf_page *text, edf__line *x) {
-  edf__span right = edf__read_said(text->at).right, m, other;
-  m = edf__find_tensor(right, x->label, "");
-  if (!m.at) { x->inside = !strstr(text->at, x->label); return; }
-  other = edf__find_tensor(edf__between(m.at + m.n, right.at + right.n), x->label, "");
-  x->inside = !other.at && edf__put_in(text, x->label, "", x->line.at);
-}
-
-/* Adds the indices of a loop to a list in alphabetical order. */
-static int edf__add_indices(edf__span *list, int n, edf__span c) {
-  for (size_t at = 0, length; at < c.n; at += length + 1) {
-    const char *name = c.at + at;
-    int k = n, same = 0;
-    length = strcspn(name, ",:");
-    size_t own = strcspn(name, ",:<");
-    for (int i = 0; i < n; i++)
-      same |= strcspn(list[i].at, ",:<") == own && !strncmp(list[i].at, name, own);
-    if (same || n == EDF_MAX_INDEX) continue;
-    for (; k > 0 && edf__compare_names(name, list[k - 1].at) < 0; k--) list[k] = list[k - 1];
-    list[k] = edf__between(name, name + length);
-    n++;
-  }
-  return n;
-}
-
-/* Writes a statement of node i's backward. If `by` is given, its right side is the value of the
-   gradient of node i. An index that no tensor shows any more gets its size. */
-static void edf__write_said(edf_page *out, const char *statement, const char *by,
-                            const edf__line *line, int i) {
-  const edf_node *y = edf.compnodes[i], *x = y;
-  edf_page text = { NULL, 0 };
-  edf__said g = edf__read_said(by ? by : statement);
-  const char *defined = by ? edf__at_top(g.right, ", ") : NULL, *end = g.right.at + g.right.n;
-  edf_write(&text, "%s", statement);
-  if (by) {
-    edf_page value = { NULL, 0 };
-    edf_write(&value, "%.*s = %.*s", (int)g.left.n, g.left.at,
-              (int)((defined ? defined : end) - g.right.at), g.right.at);
-    edf__put_in(&text, line[i].label, ".grad", value.at);
-    edf_release(value.at);
-  }
-  edf__said s = edf__read_said(text.at);
-  edf__span list[EDF_MAX_INDEX];
-  int n = edf__add_indices(list, edf__add_indices(list, 0, s.loops), g.loops);
-  edf_write(out, "       ");
-  for (int k = 0; k < n; k++) {
-    size_t length = edf__name_length(list[k].at);
-    const char *name = edf__text("%.*s", (int)length, list[k].at), *c = s.left.at;
-    int shown = length < list[k].n;
-    for (; !shown && (c = strstr(c, name)) != NULL; c += length)
-      shown = strchr("[,", c[-1]) && strchr(",]", c[length]);
-    edf_write(out, "%s%.*s", k ? "," : "for ", (int)list[k].n, list[k].at);
-    for (int o = -1; !shown && (o < 0 || (x = edf__operand_of(y, o)) != NULL); o++) {
-      edf__letters l = edf__letters_of(x);
-      for (int d = 0; d < x->rank && !shown; d++) {
-        shown = !strcmp(l.name[d], name) && !(x->batched >> d & 1);
-        if (shown) edf_write(out, "<%d", x->dim[d]);
-      }
+    if (from)
+      edf_write(out, "  [%s to %s] the same: nodes %d to %d\n", from->written->time,
+                to->written->time, from->position, to->position);
+    from = NULL;
+    if (!x) break;
+    edf__write_heading(out, x, before);
+    before = x;
+    edf_write(out, "  %3d  ", x->position);
+    if (!backward) edf__write_forward(out, x);
+    if (!backward) edf__write_about(out, x);
+    else {
+      edf_write(out, "%s\n", edf_label(x));
+      if (x->backward) edf__write_backward(out, x);
+      else edf_write(out, "       no gradient goes through\n");
     }
   }
-  edf_write(out, n ? ": %.*s %s %.*s%.*s\n" : "%.*s %s %.*s%.*s\n", (int)s.left.n, s.left.at,
-            s.minus != (by && g.minus) ? "-=" : "+=", (int)s.right.n,
-            s.right.at, defined ? (int)(end - defined) : 0, defined ? defined : "");
-  edf_release(text.at);
-}
-
-/* Writes the backward of node i for the line in which it is written. */
-static void edf__write_back(edf__line *line, int i) {
-  const edf_node *y = edf.compnodes[i], *x;
-  const char *by = line[i].grad.at;
-  edf_page own = { NULL, 0 };
-  int root = i;
-  if (line[i].inside && !by) return;     /* A test has no gradient.                           */
-  while (line[root].inside) root = line[root].reader;
-  if (y->backward) edf__write_backward(&own, y);
-  else if (root == i) edf_write(&line[i].back, "       no gradient goes through\n");
-  for (const char *c = own.at; c && *c; c = strchr(c, '\n') + 1) {
-    edf_page s = { NULL, 0 }, *to = &line[root].back;
-    int changed = by != NULL;
-    edf_write(&s, "%.*s\n", (int)strcspn(c, "\n"), c);
-    for (int k = -1; k < 0 || (x = edf__operand_of(y, k)) != NULL; k++) {
-      edf__line *l = &line[k < 0 ? i : x->position];
-      if ((k >= 0 && x->kind != EDF_COMPNODE) || !l->inside) continue;
-      changed |= edf__put_in(&s, l->label, "", l->line.at);
-      if (edf__find_tensor(edf__read_said(s.at).left, l->label, ".grad").at) to = &l->grad;
-    }
-    if (changed) edf__write_said(to, s.at, by, line, i);
-    else edf_write(to, "%s", s.at);
-    edf_release(s.at);
-  }
-  edf_release(own.at);
-}
-
-/* Returns the lines of all nodes. Helpers have none. */
-static edf__line *edf__write_lines(void) {
-  int n = edf.n_compnodes;
-  edf__line *line = (edf__line *)edf_keep(NULL, ((size_t)n + 1) * sizeof *line);
-  const edf_node *x;
-  memset(line, 0, ((size_t)n + 1) * sizeof *line);
-  for (int i = 0; i < n; i++) line[i].reader = i;
-  for (int i = 0; i < n; i++)
-    for (int k = 0; !edf__is_helper(edf.compnodes[i])
-                    && (x = edf__operand_of(edf.compnodes[i], k)) != NULL; k++) {
-      if (x->kind != EDF_COMPNODE || line[x->position].reader == i) continue;
-      line[x->position].readers++;
-      line[x->position].reader = i;
-    }
-  for (int i = 0; i < n; i++) {
-    const edf_node *y = edf.compnodes[i];
-    const char *label = edf__label(y);
-    int merged = 0;
-    if (edf__is_helper(y)) continue;
-    line[i].label = (char *)edf_keep(NULL, strlen(label) + 1);
-    strcpy(line[i].label, label);
-    int other = edf__write_as_slide(&line[i].line, y);
-    for (int k = 0; edf__is_entrywise(y) && (x = edf__operand_of(y, k)) != NULL; k++) {
-      edf__line *l = x->kind == EDF_COMPNODE ? &line[x->position] : NULL;
-      if (!l || !x->written || !x->written->inner || l->readers != 1 || l->inside
-          || x == edf.loss || !edf__is_entrywise(x) || strchr(l->line.at, ';')
-          || edf__clashes(y, l->line.at))
-        continue;
-      edf__put_inside(&line[i].line, l);
-      merged |= l->inside;
-    }
-    if (!other || merged || (y->written && y->written->inner)) continue;
-    line[i].line.n = 0;
-    edf__write_forward(&line[i].line, y);
-  }
-  for (int i = n - 1; i >= 0; i--)
-    if (line[i].label && edf.compnodes[i]->needs_grad && edf.compnodes[i]->active)
-      edf__write_back(line, i);
-  return line;
 }
 
 /* ---- Only the backward that runs is printed. Returns the loss of the last Backward. Before
@@ -6010,9 +5586,8 @@ static edf__node_marks *edf__mark_backward(void) {
 
 static void edf__write_program(edf_page *out, const edf_node *all) {
   static const char *const title[] = { "inputs\n", "parameters, %zu number%s\n" };
-  char **text = (char **)edf_keep(NULL, ((size_t)edf.n_compnodes + 1) * sizeof *text);
   size_t numbers = 0;
-  int kind = -1, n = 0;                  /* kind of the last line, number of texts            */
+  int kind = -1;                         /* kind of the last line                             */
   (void)all;
   for (int i = 0; i < edf.n_parameters; i++) numbers += edf.parameters[i]->size;
   for (int i = 0; i < edf.n_inputs + edf.n_parameters; i++) {
@@ -6023,34 +5598,11 @@ static void edf__write_program(edf_page *out, const edf_node *all) {
     edf__write_about(out, x);
   }
   edf__node_marks *marks = edf__mark_backward();
-  edf__line *line = edf__write_lines();
-  edf__restore_marks(marks);
-  for (int i = 0; i < edf.n_compnodes; i++) {
-    edf_page page = { NULL, 0 };
-    if (!line[i].label || line[i].inside) continue;
-    edf_write(&page, "  %3d  %s", i, line[i].line.at);
-    edf__write_about(&page, edf.compnodes[i]);
-    text[n++] = page.at;
-  }
   edf_write(out, "forward\n");
-  edf__write_nodes(out, text, n);
+  edf__write_nodes(out, 0);
   edf_write(out, "backward\n");
-  n = 0;
-  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
-    edf_page page = { NULL, 0 };
-    if (!line[i].back.at) continue;
-    edf_write(&page, "  %3d  %s\n%s", i, line[i].label, line[i].back.at);
-    text[n++] = page.at;
-  }
-  edf__write_nodes(out, text, n);
-  for (int i = 0; i < edf.n_compnodes; i++) {
-    edf_release(line[i].label);
-    edf_release(line[i].line.at);
-    edf_release(line[i].back.at);
-    edf_release(line[i].grad.at);
-  }
-  edf_release(line);
-  edf_release(text);
+  edf__write_nodes(out, 1);
+  edf__restore_marks(marks);
 }
 
 void edf_print_program(FILE *out) { edf__print_by(edf__write_program, out, NULL); }

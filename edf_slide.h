@@ -1040,13 +1040,13 @@ typedef struct edf_slide__statement {    /* a line that is an equation          
   int adds, sign;                        /* 1 for += and -=; -1 for -=, else 1                */
   edf_slide__mask mask[EDF_SLIDE__BOUNDS]; int n_mask;
   edf_node *y;                           /* its node, or NULL until the node exists           */
-  int told;                              /* 1 if its first step shows it                      */
   int from, to;                          /* its recurrence: lines from .. to-1; to is 0: none */
   int entry;                             /* 1 if it only gives entries: h[b,-1,j] = z[b,j]    */
   int offset[EDF_MAX_RANK];              /* by how much reads are offset: -1 at t for h[t-1]  */
   /* the time indices: how many, which indices, and their positions on the left */
   int n_loop, loop[EDF_SLIDE__LOOPS], axis[EDF_SLIDE__LOOPS];
   int back[EDF_SLIDE__LOOPS];            /* 1 if the last step is computed first              */
+  int reach[EDF_SLIDE__LOOPS];           /* later steps are like the steps up to this one     */
   unsigned fixed;                        /* indices that have a number in the present step    */
   int at[EDF_MAX_INDEX];                 /* the numbers of these indices                      */
   edf_node **step; size_t n_step;        /* the nodes of all steps; the first is step -1      */
@@ -3317,7 +3317,6 @@ static edf_slide__value edf_slide__early_value(edf_slide__statement *l, edf_slid
     l->fixed = 0;
     x->early = (edf_slide__value *)edf_slide__alloc(sizeof *x->early);
     *x->early = edf_slide__value_of(l, x);
-    for (int i = before; i < edf.n_compnodes; i++) edf__write(edf.compnodes[i])->time = "";
     edf_node *y = x->early->node;
     sum &= edf.n_compnodes > before && y == edf.compnodes[edf.n_compnodes - 1];
     if (sum && edf_slide__has_equation(y)) edf_slide__called(y, l->m.e.ref->name, "_in");
@@ -3437,8 +3436,12 @@ static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf__ref left) {
   edf_node *y = l->call          ? edf_slide__called_node(l)
                 : l->right->next ? edf_slide__joined_line(l, left)
                                  : edf_slide__line_node(l, l->right, left, 0);
-  int first = !l->slide->layer && !l->told++;
+  int later = 0;
   const char *time = "";
+  for (int k = 0; k < l->n_loop && l->fixed; k++) {
+    int t = l->at[l->loop[k]], T = (int)l->m.extent[l->loop[k]], order = l->back[k] ? T - 1 - t : t;
+    if (order > later) later = order > l->reach[k] ? 2 : 1;
+  }
   for (int i = 0; i < l->m.e.n_index; i++)
     if (l->fixed >> i & 1)
       time = edf__text("%s%s%.15s=%d", time, *time ? "," : "", l->m.e.index[i].name, l->at[i]);
@@ -3446,10 +3449,10 @@ static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf__ref left) {
   edf_slide__name_as(y, l);
   for (int i = before; i < edf.n_compnodes; i++) {
     edf_node *x = edf.compnodes[i];
-    edf__write(x)->inner = x != y;
-    if (!x->written->time) x->written->time = time;
-    if (first && (x == y) == (l->step != NULL))
-      x->written->said = l->m.e.ref->name - l->m.e.scan.size;
+    if (!edf__write(x)->time) x->written->time = time;
+    x->written->inner = x != y;
+    x->written->later = later;
+    if (!l->slide->layer) x->written->said = l->m.e.ref->name - l->m.e.scan.size;
   }
   return y;
 }
@@ -3503,7 +3506,7 @@ static void edf_slide__find_reads(edf_slide__slide *all, edf_slide__statement *b
       for (int d = 0; d < r->rank; d++) {
         int o = edf_slide__offset_of(l, &r->place[d], by, &left->place[d]);
         if (o * by->offset[d] < 0) turns[d] = r->place[d].at;
-        if (o) by->offset[d] = o;
+        if (abs(o) > abs(by->offset[d])) by->offset[d] = o;
         offsets |= (unsigned)(o != 0) << d;
       }
       if (!offsets)
@@ -3545,6 +3548,7 @@ static void edf_slide__add_loop(edf_slide__slide *all, const edf_slide__statemen
                   left->place[d].constant);
     l->axis[n] = d;
     l->back[n] = by->offset[axis] > 0;
+    l->reach[n] = abs(by->offset[axis]);
     l->loop[l->n_loop++] = i;
   }
 }
