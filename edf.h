@@ -227,18 +227,19 @@ typedef struct edf__written {
   int letters_of;                        /* number of the input with the same indices, or -1  */
   int inner;                             /* 1 if it was built inside a line, for a part of it */
   int later;                             /* 1 for a step after the first, 2: like the others  */
+  void *formula[4];                      /* its formulas as trees, once they have been read   */
 } edf__written;
 
-/* A kind of node. In formulas @ stands for the indices, ~ for the summed ones, % for their
-   sizes, & for those before the last: P[&y@] is P[b,y[b]]. See >>print. */
+/* A kind of node. Its formulas are in the notation of edf_slide.h. There the index i stands for
+   all indices, k for the last ones, which form a row, and b for those before the row. */
 typedef struct edf_op {
   const char *name;                      /* "Tanh"                                            */
   void (*shape)(edf_node *);             /* NULL: the shape of the first input                */
   void (*forward)(edf_node *);           /* writes every entry of y->value                    */
   void (*backward)(edf_node *);          /* adds to the gradients of the inputs; may be NULL  */
   const char *tensors;                   /* "y x": names of output and inputs in the formulas */
-  const char *formula;                   /* "y@ = tanh(x@)"; NULL: it prints as Tanh(x)       */
-  const char *gradient;                  /* "x.grad@ += y.grad@ (1-y@^2)"; \n between lines   */
+  const char *formula;                   /* "y[i] = tanh(x[i])"; NULL: it prints as Tanh(x)   */
+  const char *gradient;                  /* "x.grad[i] += y.grad[i] (1 - y[i]^2)"             */
 } edf_op;
 
 /* The events of which edf.told is notified, see >>tools. */
@@ -1694,7 +1695,7 @@ static void edf__sigmoid_backward(edf_node *y) {
     edf_addgrad(x, i, y->grad[i] * y->value[i] * (1 - y->value[i]));
 }
 static const edf_op edf__sigmoid_op = { "Sigmoid", NULL, edf__sigmoid_forward,
-  edf__sigmoid_backward, "y x", "y@ = 1/(1+exp(-x@))", "x.grad@ += y.grad@ y@ (1-y@)" };
+  edf__sigmoid_backward, "y x", "y[i] = sigmoid(x[i])", "x.grad[i] += y.grad[i] y[i] (1 - y[i])" };
 edf_node *edf_sigmoid_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__sigmoid_op, file, line, x);
 }
@@ -1710,7 +1711,7 @@ static void edf__tanh_backward(edf_node *y) {
     edf_addgrad(x, i, y->grad[i] * (1 - y->value[i] * y->value[i]));
 }
 static const edf_op edf__tanh_op = { "Tanh", NULL, edf__tanh_forward, edf__tanh_backward,
-  "y x", "y@ = tanh(x@)", "x.grad@ += y.grad@ (1-y@^2)" };
+  "y x", "y[i] = tanh(x[i])", "x.grad[i] += y.grad[i] (1 - y[i]^2)" };
 edf_node *edf_tanh_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__tanh_op, file, line, x);
 }
@@ -1729,7 +1730,7 @@ static void edf__relu_backward(edf_node *y) {
   }
 }
 static const edf_op edf__relu_op = { "Relu", NULL, edf__relu_forward, edf__relu_backward,
-  "y x", "y@ = max(0, x@)", "x.grad@ += y.grad@ [y@ > 0]" };
+  "y x", "y[i] = max(0, x[i])", "x.grad[i] += y.grad[i] 1[y[i] > 0]" };
 edf_node *edf_relu_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__relu_op, file, line, x);
 }
@@ -1793,7 +1794,7 @@ static void edf__sum_backward(edf_node *y) {
   for (size_t i = 0; i < x->size; i++) edf_addgrad(x, i, y->grad[0]);
 }
 static const edf_op edf__sum_op = { "Sum", edf__scalar_shape, edf__sum_forward,
-  edf__sum_backward, "y x", "y = sum_~ x~", "x.grad@ += y.grad" };
+  edf__sum_backward, "y x", "y = sum_k x[k]", "x.grad[k] += y.grad" };
 edf_node *edf_sum_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__sum_op, file, line, x);
 }
@@ -1808,7 +1809,7 @@ static void edf__mean_backward(edf_node *y) {
   for (size_t i = 0; i < x->size; i++) edf_addgrad(x, i, y->grad[0] / (edf_real)x->size);
 }
 static const edf_op edf__mean_op = { "Mean", edf__scalar_shape, edf__mean_forward,
-  edf__mean_backward, "y x", "y = mean_~ x~", "x.grad@ += (1/%) y.grad" };
+  edf__mean_backward, "y x", "y = mean_k x[k]", "x.grad[k] += y.grad / K" };
 edf_node *edf_mean_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__mean_op, file, line, x);
 }
@@ -2864,8 +2865,8 @@ static void edf__softmax_backward(edf_node *P) {
   }
 }
 static const edf_op edf__softmax_op = { "Softmax", edf__softmax_shape, edf__softmax_forward,
-  edf__softmax_backward, "P s", "P@ = exp(s@) / sum_~ exp(s~)",
-  "s.grad@ += P@ (P.grad@ - sum_~ P~ P.grad~)" };
+  edf__softmax_backward, "P s", "P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j])",
+  "s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j])" };
 edf_node *edf_softmax_at(const char *file, int line, edf_node *s) {
   return edf__node1(&edf__softmax_op, file, line, s);
 }
@@ -2932,7 +2933,8 @@ static void edf__log_loss_backward(edf_node *l) {
   }
 }
 static const edf_op edf__log_loss_op = { "LogLoss", edf__loss_shape, edf__log_loss_forward,
-  edf__log_loss_backward, "l P y", "l@ = -ln P[&y@]", "P.grad[&y@] -= l.grad@ / P[&y@]" };
+  edf__log_loss_backward, "l P y", "l[b] = -ln P[b,y[b]]",
+  "P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]]" };
 edf_node *edf_log_loss_at(const char *file, int line, edf_node *P, edf_node *y) {
   return edf__node2(&edf__log_loss_op, file, line, P, y);
 }
@@ -3974,7 +3976,7 @@ static void edf__exp_backward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] * y->value[i]);
 }
 static const edf_op edf__exp_op = { "Exp", NULL, edf__exp_forward, edf__exp_backward,
-  "y x", "y@ = exp(x@)", "x.grad@ += y.grad@ y@" };
+  "y x", "y[i] = exp(x[i])", "x.grad[i] += y.grad[i] y[i]" };
 edf_node *edf_exp_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__exp_op, file, line, x);
 }
@@ -4032,18 +4034,19 @@ static void edf__function_backward(edf_node *y);
 #define EDF__FUNCTION(name, formula, gradient) \
   { name, NULL, edf__function_forward, edf__function_backward, "y x", formula, gradient }
 static const edf_op edf__function_op[] = {
-  EDF__FUNCTION("Log", "y@ = ln(x@)", "x.grad@ += y.grad@ / x@"),
-  EDF__FUNCTION("Sqrt", "y@ = sqrt(x@)", "x.grad@ += y.grad@ / (2 y@)"),
-  EDF__FUNCTION("Square", "y@ = x@^2", "x.grad@ += y.grad@ 2 x@"),
-  EDF__FUNCTION("Softplus", "y@ = ln(1 + exp(x@))", "x.grad@ += y.grad@ / (1+exp(-x@))"),
-  EDF__FUNCTION("LeakyRelu", "y@ = max(0, x@) + # min(0, x@)",
-                "x.grad@ += y.grad@ ([x@ > 0] + # [x@ <= 0])"),
-  EDF__FUNCTION("Abs", "y@ = max(x@, -x@)", "x.grad@ += y.grad@ ([x@ > 0] - [x@ < 0])"),
-  EDF__FUNCTION("Sin", "y@ = sin(x@)", "x.grad@ += y.grad@ cos(x@)"),
-  EDF__FUNCTION("Cos", "y@ = cos(x@)", "x.grad@ -= y.grad@ sin(x@)"),
-  EDF__FUNCTION("Pow", "y@ = x@^#", "x.grad@ += y.grad@ # x@^# - 1"),
-  EDF__FUNCTION("Clamp", "y@ = min(max(x@, #), ##)",
-                "x.grad@ += y.grad@ [# <= x@] [x@ <= ##]") };
+  EDF__FUNCTION("Log", "y[i] = ln(x[i])", "x.grad[i] += y.grad[i] / x[i]"),
+  EDF__FUNCTION("Sqrt", "y[i] = sqrt(x[i])", "x.grad[i] += y.grad[i] / (2 y[i])"),
+  EDF__FUNCTION("Square", "y[i] = x[i]^2", "x.grad[i] += y.grad[i] 2 x[i]"),
+  EDF__FUNCTION("Softplus", "y[i] = ln(1 + exp(x[i]))", "x.grad[i] += y.grad[i] sigmoid(x[i])"),
+  EDF__FUNCTION("LeakyRelu", "y[i] = max(0, x[i]) + p min(0, x[i])",
+                "x.grad[i] += y.grad[i] (1[x[i] > 0] + p 1[x[i] <= 0])"),
+  EDF__FUNCTION("Abs", "y[i] = max(x[i], -x[i])",
+                "x.grad[i] += y.grad[i] (1[x[i] > 0] - 1[x[i] < 0])"),
+  EDF__FUNCTION("Sin", "y[i] = sin(x[i])", "x.grad[i] += y.grad[i] cos(x[i])"),
+  EDF__FUNCTION("Cos", "y[i] = cos(x[i])", "x.grad[i] -= y.grad[i] sin(x[i])"),
+  EDF__FUNCTION("Pow", "y[i] = x[i]^(p)", "x.grad[i] += y.grad[i] p x[i]^(p-1)"),
+  EDF__FUNCTION("Clamp", "y[i] = min(max(x[i], p), q)",
+                "x.grad[i] += y.grad[i] 1[p <= x[i]] 1[x[i] <= q]") };
 
 static void edf__function_forward(edf_node *y) {
   const edf_real *number = (const edf_real *)y->state, *x = y->in[0]->value;
@@ -4122,9 +4125,10 @@ static void edf__gelu_backward(edf_node *y) {
   }
 }
 static const edf_op edf__gelu_op = { "Gelu", NULL, edf__gelu_forward, edf__gelu_backward,
-  "y x", "y@ = 0.5 x@ (1 + tanh(sqrt(2/pi) (x@ + 0.044715 x@^3)))",
-  "x.grad@ += y.grad@ (s + x@ s (1-s) sqrt(8/pi) (1 + 0.134145 x@^2)), "
-  "s = 1/(1+exp(-sqrt(8/pi) (x@ + 0.044715 x@^3)))" };
+  "y x", "y[i] = x[i] sigmoid(1.59577 (x[i] + 0.044715 x[i]^3))",
+  "x.grad[i] += y.grad[i] sigmoid(1.59577 (x[i] + 0.044715 x[i]^3))\n"
+  "x.grad[i] += y.grad[i] y[i] sigmoid(-1.59577 (x[i] + 0.044715 x[i]^3)) "
+  "1.59577 (1 + 0.134145 x[i]^2)" };
 edf_node *edf_gelu_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__gelu_op, file, line, x);
 }
@@ -4158,12 +4162,13 @@ static void edf__pair_backward(edf_node *y);
 #define EDF__PAIR(name, formula, gradient) \
   { name, edf__pair_shape, edf__pair_forward, edf__pair_backward, "y a b", formula, gradient }
 static const edf_op edf__pair_op[] = {
-  EDF__PAIR("Div", "y@ = a' / b'", "a.grad' += y.grad@ / b'\nb.grad' -= y.grad@ y@ / b'"),
-  EDF__PAIR("Max", "y@ = max(a', b')",
-            "a.grad' += y.grad@ [b' <= a']\nb.grad' += y.grad@ [b' > a']"),
-  EDF__PAIR("Min", "y@ = min(a', b')",
-            "a.grad' += y.grad@ [a' <= b']\nb.grad' += y.grad@ [a' > b']"),
-  EDF__PAIR("Masked", "y@ = a' b'", "a.grad' += y.grad@ b'\nb.grad' += y.grad@ a'") };
+  EDF__PAIR("Div", "y[i] = a[i] / b[i]",
+            "a.grad[i] += y.grad[i] / b[i]\nb.grad[i] -= y.grad[i] y[i] / b[i]"),
+  EDF__PAIR("Max", "y[i] = max(a[i], b[i])",
+            "a.grad[i] += y.grad[i] 1[b[i] <= a[i]]\nb.grad[i] += y.grad[i] 1[b[i] > a[i]]"),
+  EDF__PAIR("Min", "y[i] = min(a[i], b[i])",
+            "a.grad[i] += y.grad[i] 1[a[i] <= b[i]]\nb.grad[i] += y.grad[i] 1[a[i] > b[i]]"),
+  EDF__PAIR("Masked", "y[i] = a[i] b[i]", "a.grad[i] += y.grad[i] b[i]\nb.grad[i] += y.grad[i] a[i]") };
 
 static void edf__pair_forward(edf_node *y) {
   const edf_node *a = y->in[0], *b = y->in[1];
@@ -4221,7 +4226,8 @@ static void edf__softmax_log_loss_backward(edf_node *l) {
 }
 static const edf_op edf__softmax_log_loss_op = { "SoftmaxLogLoss", edf__loss_shape,
   edf__softmax_log_loss_forward, edf__softmax_log_loss_backward, "l s y",
-  "l@ = ln sum_~ exp(s~) - s[&y@]", "s.grad@ += l.grad@ (exp(s@) / sum_~ exp(s~) - [! = y@])" };
+  "l[b] = ln sum_k exp(s[b,k]) - s[b,y[b]]",
+  "s.grad[b,k] += l.grad[b] (exp(s[b,k]) / sum_j exp(s[b,j]) - 1[k = y[b]])" };
 edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_node *y) {
   return edf__node2(&edf__softmax_log_loss_op, file, line, s, y);
 }
@@ -4251,7 +4257,8 @@ static void edf__log_softmax_backward(edf_node *y) {
 }
 static const edf_op edf__log_softmax_op = { "LogSoftmax", edf__softmax_shape,
   edf__log_softmax_forward, edf__log_softmax_backward, "y s",
-  "y@ = s@ - ln sum_~ exp(s~)", "s.grad@ += y.grad@ - exp(y@) sum_~ y.grad~" };
+  "y[b,k] = s[b,k] - ln sum_j exp(s[b,j])",
+  "s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_j y.grad[b,j]" };
 edf_node *edf_log_softmax_at(const char *file, int line, edf_node *s) {
   return edf__node1(&edf__log_softmax_op, file, line, s);
 }
@@ -4279,8 +4286,8 @@ static void edf__bce_backward(edf_node *l) {
   }
 }
 static const edf_op edf__bce_op = { "BCELoss", edf__bce_shape, edf__bce_forward,
-  edf__bce_backward, "l s y", "l@ = ln(1 + exp(s@)) - y@ s@",
-  "s.grad@ += l.grad@ (1/(1+exp(-s@)) - y@)\ny.grad@ -= l.grad@ s@" };
+  edf__bce_backward, "l s y", "l[i] = ln(1 + exp(s[i])) - y[i] s[i]",
+  "s.grad[i] += l.grad[i] (sigmoid(s[i]) - y[i])\ny.grad[i] -= l.grad[i] s[i]" };
 edf_node *edf_bce_loss_at(const char *file, int line, edf_node *s, edf_node *y) {
   return edf__node2(&edf__bce_op, file, line, s, y);
 }
@@ -4336,8 +4343,8 @@ static void edf__dropout_backward(edf_node *y) {
     edf_addgrad(x, i, y->grad[i] * (edf_real)m[i] * state[1]);
 }
 static const edf_op edf__dropout_op = { "Dropout", NULL, edf__dropout_forward,
-  edf__dropout_backward, "y x", "y@ = mask@ x@ / (1-#)\n\ny@ = x@",
-  "x.grad@ += y.grad@ mask@ / (1-#)\n\nx.grad@ += y.grad@" };
+  edf__dropout_backward, "y x", "y[i] = mask[i] x[i] / (1-p)\n\ny[i] = x[i]",
+  "x.grad[i] += y.grad[i] mask[i] / (1-p)\n\nx.grad[i] += y.grad[i]" };
 edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate) {
   edf__site at = { "Dropout", file, line };
   if (!(rate >= 0 && (edf_real)rate < 1))
@@ -4370,7 +4377,7 @@ static void edf__reshape_backward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i]);
 }
 static const edf_op edf__reshape_op = { "Reshape", edf__reshape_shape, edf__reshape_forward,
-  edf__reshape_backward, "y x", "y.flat[i] = x.flat[i]", "x.grad.flat[i] += y.grad.flat[i]" };
+  edf__reshape_backward, "y x", "y.flat[n] = x.flat[n]", "x.grad.flat[n] += y.grad.flat[n]" };
 edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...) {
   edf_node *y = edf__computed(&edf__reshape_op, file, line, 1, &x);
   va_list args;
@@ -4624,12 +4631,12 @@ EDF__C_BEGIN
 /* Makes a node of your own that prints like a built-in one. Its state is a copy of `bytes`
    bytes, or empty if `state` is NULL. The op is not copied: make it static.
      static const edf_op cube_op = { "Cube", NULL, cube_forward, cube_backward, "y x",
-       "y@ = x@^3", "x.grad@ += y.grad@ 3 x@^2" };
+       "y[i] = x[i]^3", "x.grad[i] += y.grad[i] 3 x[i]^2" };
      edf_node *cube_at(const char *file, int line, edf_node *x) {
        return edf_node_at(&cube_op, file, line, 1, &x, NULL, 0);
      }
-   In the formulas, `@` after a tensor stands for its indices, and `#` for the first edf_real of
-   the state. Errors: as edf_compnode. */
+   In the formulas the index i stands for all indices, and p for the first edf_real of the state.
+   Errors: as edf_compnode. */
 edf_node *edf_node_at(const edf_op *op, const char *file, int line, int n, edf_node **in,
                       const void *state, size_t bytes);
 
@@ -5004,44 +5011,6 @@ EDF__C_END
 EDF__C_BEGIN
 typedef void edf__printer(edf_page *out, const edf_node *x);
 
-/* ---- The words of a formula or a printed line. kind is 'a' for a name, '0' for a number, '_'
-   for a sum or the like with its indices (sum_{B,J}), 'g' for .grad, and otherwise the first
-   character. depth counts open square brackets. */
-typedef struct { const char *at; size_t n; char kind; int depth; } edf__word;
-
-static size_t edf__name_length(const char *c) {
-  size_t n = 0;
-  while (edf__is_letter(c[n]) || (n && edf__is_digit(c[n]))) n++;
-  return n;
-}
-
-/* Reads the next word, from { text, 0, 0, 0 } on. Returns 0 at the end of the line. */
-static int edf__next_word(edf__word *w) {
-  static const struct { char kind; const char *text; } known[] = { { '_', "sum_" },
-    { '_', "max_" }, { '_', "mean_" }, { '_', "variance_" }, { 'g', ".grad" },
-    { '+', "+=" }, { '-', "-=" }, { '<', "<=" } };
-  const char *c = w->at += w->n, *end = c + edf__name_length(c);
-  w->kind = end > c ? 'a' : *c;
-  w->depth += (*c == '[') - (*c == ']');
-  for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
-    size_t n = strlen(known[k].text);
-    if (strncmp(c, known[k].text, n)) continue;
-    w->kind = known[k].kind;
-    if (end < c + n) end = c + n;
-  }
-  if (edf__is_digit(*c)) {
-    w->kind = '0';
-    edf__decimal(&end);                  /* moves end past it                                 */
-  }
-  if (w->kind == '_' && *end == '{') {
-    end += strcspn(end, "}\n");
-    end += *end == '}';
-  }
-  if (end == c && *c && *c != '\n') end++;
-  w->n = (size_t)(end - c);
-  return w->n > 0;
-}
-
 /* Writes a number. If it is `exact`, it has as many digits as Equations needs to read it
    back. */
 static void edf__write_number(edf_page *out, double n, int digits, int exact) {
@@ -5239,146 +5208,12 @@ static void edf__write_loops(edf_page *out, const edf_node *y, const edf__term *
   if (n) edf_write(out, ": ");
 }
 
-/* ---- Formulas of the other nodes, with names and indices of the node. In a formula the name
-   of a tensor is followed by
-     @  its indices                        P[b,t,k]     a shorter tensor shows only its own
-     '  its indices, if they are the last  b[k]
-     ~  the same, those of the row summed  P[b,t,K]
-     ?  the same, all but the last summed  P[B,T,k]
-     $  the part of y that x fills         y[b,t+2,k]
-   and alone
-     ~ ?  stand for the summed ones        sum_K      !  the row's ones        k
-     &    for those before the row         b,t,       #  the state's number, ## its second
-     %    for the sizes of all indices  (B K)         # - 1  is one number
-   The row is the indices that y does not have, or that it reduces. Each line is a statement.
-   Lines after a blank line hold if edf.training is 0. A formula with a $ is written for each
-   input x, or for the first two of more than eight. edf_formula's texts have none of these. */
-typedef struct {
-  const edf_node *y;
-  const char *text;                      /* its statements                                    */
-  edf__letters l, loops;                 /* of the left side alone: what is looped over       */
-  int row, operand, n_operand, on_left, marked;    /* marked is 0 for one of edf_formula      */
-  int most;                              /* operands that are written, at most                */
-} edf__formula;
 enum { EDF__SHOWN = 8 };                 /* inputs that are printed, at most                  */
-
-/* Returns the input whose indices y has, or y itself. */
-static const edf_node *edf__indices_like(const edf_node *y) {
-  int k = y->written ? y->written->letters_of : 0;
-  return y->n_in && k >= 0 ? y->in[k] : y;
+/* Writes the formula of a node, or its gradient. edf_slide.h defines it. */
+static void (*edf__write_formula)(edf_page *out, const edf_node *y, int backward);
+static int edf__has_formula(const edf_node *y) {
+  return y->about && y->about->formula && (edf__write_formula || !*y->about->tensors);
 }
-static int edf__has_formula(const edf_node *y) { return y->about && y->about->formula; }
-
-static edf__formula edf__formula_of(const edf_node *y, const char *text) {
-  edf__formula f;
-  const edf_node *x = edf__indices_like(y);
-  int longer = x->rank > y->rank, marked = *y->about->tensors != 0;
-  const char *blank = edf.training || !marked ? NULL : strstr(text, "\n\n");
-  f.y = y;
-  f.marked = marked;
-  f.text = blank ? blank + 2 : text;
-  f.l = edf__letters_of(longer ? x : y);
-  f.row = longer ? x->rank - y->rank : y->written ? y->written->row_dims : 1;
-  f.operand = 0;
-  f.n_operand = marked && strchr(text, '$') ? y->n_in : 1;
-  f.most = f.n_operand > EDF__SHOWN ? 2 : EDF__SHOWN;
-  return f;
-}
-
-/* Returns the position of a word in a list with blanks between, or -1. */
-static int edf__find_word(const char *list, const edf__word *w) {
-  for (int k = 0; *list; k++) {
-    size_t n = strcspn(list, " ");
-    if (n == w->n && !memcmp(list, w->at, n)) return k;
-    list += n + (list[n] == ' ');
-  }
-  return -1;
-}
-
-/* Returns the tensor of this name: y->about->tensors lists output and inputs. In brackets a
-   name is a tensor only if it has indices. */
-static const edf_node *edf__tensor_of(const edf__formula *f, const edf__word *w) {
-  const char *end = w->at + w->n;
-  int indexed = *end && (strchr("[@~?'", *end) || !strncmp(end, ".grad", 5));
-  int k = w->depth && !indexed ? -1 : edf__find_word(f->y->about->tensors, w);
-  return k < 0 ? NULL : k ? f->y->in[k - 1 + f->operand] : f->y;
-}
-
-static void edf__loop_over(edf__formula *f, const char *name) {
-  if (f->marked && f->loops.n < EDF_MAX_RANK) edf__add_letter(&f->loops, name);
-}
-
-/* Returns 1 if a mark, of tensor x or alone, stands for index d, 2 if it sums index d, else
-   0. */
-static int edf__mark_has(const edf__formula *f, char mark, const edf_node *x, int d) {
-  int n = f->l.n, begin = n - f->row, in_row = d >= begin, rank = x ? x->rank : 0;
-  switch (mark) {
-    case '@':  return d < begin || d >= begin + n - rank;
-    case '\'': return d >= n - rank;
-    case '~':  return in_row ? 2 : x != NULL;
-    case '?':  return d < n - 1 ? 2 : x != NULL;
-    case '!':  return in_row;
-    case '&':  return !in_row;
-    case '%':  return 2;
-    default:   return mark == '$';
-  }
-}
-
-static void edf__write_mark(edf_page *out, edf__formula *f, char mark, const edf_node *x) {
-  int n = 0, axis = f->l.n - f->row, from = 0, lacks = 0, summed = 0;
-  if (!x && mark == '@') x = f->y;       /* after a name of the formula's own: mask@          */
-  for (int k = 0; mark == '$' && k <= f->operand; k++) {
-    lacks = f->y->in[k]->rank < f->y->rank;
-    if (k < f->operand) from += lacks ? 1 : f->y->in[k]->dim[axis];
-  }
-  for (int d = 0; d < f->l.n; d++) summed += !x && edf__mark_has(f, mark, x, d) == 2;
-  if (summed > 1) edf_write(out, mark == '%' ? "(" : "{");
-  for (int d = 0; d < f->l.n; d++) {
-    int has = edf__mark_has(f, mark, x, d), shifted = d == axis && (lacks || from);
-    const char *name = f->l.name[d];
-    if (f->on_left && (has == 1 || mark == '\'')) edf__loop_over(f, name);
-    if (!has) continue;
-    edf_write(out, n++ ? mark == '%' ? " " : "," : x ? "[" : "");
-    for (const char *c = name; *c && !(shifted && lacks); c++)
-      edf_write(out, "%c", has == 2 ? edf__upper(*c) : *c);
-    if (shifted) edf_write(out, lacks ? "%d" : "+%d", from);
-  }
-  if (n && (x || mark == '&')) edf_write(out, x ? "]" : ",");
-  if (summed > 1) edf_write(out, mark == '%' ? ")" : "}");
-}
-
-/* Writes one statement, up to the end of its line, without the indices of scalars. */
-static void edf__write_formula(edf_page *out, edf__formula *f, const char *text) {
-  edf__word w = { text, 0, 0, 0 };
-  const edf_node *x = NULL;              /* the tensor just before                            */
-  memset(&f->loops, 0, sizeof f->loops);
-  for (f->on_left = 1; edf__next_word(&w); f->on_left &= w.at[w.n - 1] != '=') {
-    const edf_node *tensor = edf__tensor_of(f, &w);
-    int mark = f->marked && strchr("@'~?$!&#%", w.kind);
-    if (w.kind == 'a' && w.depth && !tensor && f->on_left) edf__loop_over(f, w.at);
-    if (f->marked && w.kind == '_' && w.at[w.n] == '~' && !f->l.n) w.n += 2;         /* sum_~ */
-    else if (tensor) edf_write(out, "%s", edf__label(tensor));
-    else if (x && !x->rank && w.kind == '[') {
-      w.n = strcspn(w.at, "]\n");
-      w.n += w.at[w.n] == ']';
-      w.depth--;
-    } else if (!mark) edf_write(out, "%.*s", (int)w.n, w.at);
-    else if (w.kind == '#') {
-      int second = w.at[1] == '#';
-      int less = !strncmp(w.at + 1, " - 1", 4);
-      double number = (double)((const edf_real *)f->y->state)[second] - less;
-      w.n += (size_t)(second + 4 * less);
-      int factor = w.at[-1] == ' ' && w.at[w.n] == ' ';
-      if (factor && number == 1) w.n++;
-      else edf_write(out, number < 0 && (factor || w.at[-1] == '^') ? "(%g)" : "%g", number);
-    }
-    else if (w.kind != '%' || f->l.n) edf__write_mark(out, f, w.kind, x);
-    else edf_write(out, "1");
-    if (w.kind != 'g') x = tensor;
-  }
-}
-
-static int edf__is_causal(const edf_node *y) { return y->written && y->written->causal; }
 
 /* ---- The lines of any node, forward and backward. A leaf has only its name. */
 static void edf__write_forward(edf_page *out, const edf_node *y) {
@@ -5395,43 +5230,8 @@ static void edf__write_forward(edf_page *out, const edf_node *y) {
     edf_write(out, y->n_in > EDF__SHOWN ? ", ...)" : ")");
     return;
   }
-  edf__formula f = edf__formula_of(y, y->about->formula);
-  for (; f.operand < f.n_operand && f.operand < f.most; f.operand++) {
-    edf_write(out, f.operand ? "; " : "");
-    edf__write_formula(out, &f, f.text);
-  }
-  if (f.n_operand > f.most) edf_write(out, "; ... %d more", f.n_operand - f.most);
-  if (!edf__is_causal(y) || f.l.n < 2) return;
-  const char *s = f.l.name[f.l.n - 1], *t = f.l.name[f.l.n - 2];
-  edf_write(out, " | %s<=%s, ", s, t);
-  edf__write_mark(out, &f, '~', NULL);
-  edf_write(out, "<=%s", t);
-}
-
-/* Writes for b,k: s.grad[b,k] += ... The loops are known only after it is written. */
-static void edf__write_said_backward(edf_page *out, const edf_node *y) {
-  edf__formula f = edf__formula_of(y, y->about->gradient);
-  edf_page line = { NULL, 0 };
-  int shown = 0;
-  for (; f.operand < f.n_operand; f.operand++)
-    for (const char *c = f.text; *c && *c != '\n'; c += *c == '\n') {
-      edf__word first = { c, 0, 0, 0 };
-      const edf_node *x = edf__next_word(&first) ? edf__tensor_of(&f, &first) : NULL;
-      line.n = 0;
-      edf_write(&line, "%s", "");
-      edf__write_formula(&line, &f, c);
-      c += strcspn(c, "\n");
-      if ((x && !x->needs_grad) || (shown++ >= f.most && f.n_operand > 1)) continue;
-      edf_write(out, "       ");
-      for (int d = 0; d < f.loops.n; d++)
-        edf_write(out, "%s%s", d ? "," : "for ", f.loops.name[d]);
-      if (edf__is_causal(y) && f.loops.n > 1)
-        edf_write(out, "<=%s", f.loops.name[f.loops.n - 2]);
-      edf_write(out, f.loops.n ? ": %s\n" : "%s\n", line.at);
-    }
-  edf_release(line.at);
-  if (f.n_operand > 1 && shown > f.most)
-    edf_write(out, "       ... %d more\n", shown - f.most);
+  if (*y->about->tensors) edf__write_formula(out, y, 0);
+  else edf_write(out, "%s", y->about->formula);    /* a text of edf_formula                   */
 }
 
 static void edf__write_equation_backward(edf_page *out, const edf_node *y) {
@@ -5452,7 +5252,13 @@ static void edf__write_equation_backward(edf_page *out, const edf_node *y) {
 /* Writes the backward of y. If y has no formula, it names what the code reads and adds to. */
 static void edf__write_backward(edf_page *out, const edf_node *y) {
   if (edf__has_equation(y)) { edf__write_equation_backward(out, y); return; }
-  if (edf__has_formula(y)) { edf__write_said_backward(out, y); return; }
+  if (edf__has_formula(y) && *y->about->tensors) { edf__write_formula(out, y, 1); return; }
+  for (const char *c = edf__has_formula(y) ? y->about->gradient : ""; *c;) {
+    size_t n = strcspn(c, "\n");
+    edf_write(out, "       %.*s\n", (int)n, c);
+    c += n + (c[n] == '\n');
+    if (!*c) return;
+  }
   for (int k = 0; k < y->n_in; k++) {
     if (!y->in[k]->needs_grad) continue;
     edf_write(out, "       %s.grad += by the code of %s, from %s.grad, %s",
