@@ -2162,42 +2162,6 @@ static edf__ref *edf__parse_tensor(edf__equation *e, const char *hint) {
   return &e->ref[f];
 }
 
-/* Numbers the operands in the order in which their names first appear on the right. */
-static void edf__bind(edf__equation *e, edf__ref *r) {
-  if (!strcmp(e->ref->name, r->name))
-    edf__syntax(&e->scan, r->name, "%s is on the left and may not be on the right", r->name);
-  for (edf__ref *o = e->ref + 1; r->operand < 0 && o < r; o++)
-    if (!strcmp(o->name, r->name)) r->operand = o->operand;
-  if (r->operand < 0) r->operand = e->n_operand++;
-}
-
-static void edf__parse_term(edf__equation *e, int sign) {
-  edf__scan *s = &e->scan;
-  edf__term *t = &e->term[e->n_term++];
-  int number = edf__is_digit(edf__peek(s)) || *s->at == '.';
-  t->at = s->at;
-  t->number = sign * (number ? edf__read_number(s) : 1);
-  t->first = e->n_ref;
-  if (number && !edf__accept(s, '*') && strchr("+-|)", edf__peek(s)))
-    edf__syntax(s, t->at, "a term needs a tensor; for a constant use a scalar Parameter or "
-                "Input: one - G[b,j]");
-  do {
-    if (t->n++ == EDF_MAX_FACTOR)
-      edf__syntax(s, s->at, "a term has at most %d factors", EDF_MAX_FACTOR);
-    edf__bind(e, edf__parse_tensor(e, ""));
-  } while (edf__accept(s, '*') || edf__is_letter(edf__peek(s)));
-}
-
-static void edf__parse_bound(edf__equation *e) {
-  edf__scan *s = &e->scan;
-  const char *name = edf__identifier(s, "an index");
-  int n = e->n_index, i = edf__index_of(e, name);
-  if (i == n) edf__syntax(s, name, "%s is an index of no tensor", name);
-  edf__expect(s, '<', "'<' and a number", "");
-  if (e->index[i].bound) edf__syntax(s, name, "%s has two bounds", name);
-  e->index[i].bound = edf__whole(s, 1, 1000000000);
-}
-
 /* ---- The indices of a part of an equation: bit i stands for index i. */
 static unsigned edf__place_has(const edf__place *p) {
   unsigned has = 0;
@@ -2245,55 +2209,6 @@ static void edf__check_single(const edf__equation *e, const char *at, unsigned s
         edf__syntax(&e->scan, at, "%s and %s are summed, each in one tensor alone: did you "
                     "mean %s? Else rename one", b, a, b);
     }
-}
-
-/* Each term has every index of a position such as 2*i+DI on the left. W[I,j] for y[b,i] is an
-   error: i is missing and I is summed. It is most likely a typo, and would still train. */
-static void edf__check_term(const edf__equation *e, const edf__term *t) {
-  unsigned left = edf__ref_has(e->ref), has = edf__term_has(e, t), sum = 0, again = 0, once = 0;
-  for (const edf__place *p = e->ref->place; p < e->ref->place + e->ref->rank; p++)
-    if (edf__alone(e, p) < 0) sum |= edf__place_has(p);
-  for (int i = 0; i < e->n_index; i++) {
-    const char *a = e->index[i].name;
-    if ((sum & ~has) >> i & 1)
-      edf__syntax(&e->scan, t->at, "this term does not have index %s, which is part of a sum "
-                  "on the left", a);
-    for (int j = 0; j < e->n_index; j++) {
-      const char *b = e->index[j].name;
-      if ((left & ~has) >> i & (has & ~left) >> j & 1 && !edf__compare_names(a, b))
-        edf__syntax(&e->scan, t->at, "%s and %s are two indices: this term sums %s and does "
-                    "not have %s; if you mean that, rename one", a, b, b, a);
-    }
-  }
-  for (int f = t->first; f < t->first + t->n; f++) {
-    again |= once & edf__ref_has(&e->ref[f]);
-    once |= edf__ref_has(&e->ref[f]);
-  }
-  edf__check_single(e, t->at, once & ~again & ~left);
-}
-
-static edf__equation edf__read_equation(const edf__site *at, const char *text) {
-  edf__equation e;
-  memset(&e, 0, sizeof e);
-  e.scan = edf__scan_of(at, "equation", text, text ? (int)strlen(text) : 0, 1000, "\t\n\r");
-  edf__scan *s = &e.scan;
-  const char *arrow = strstr(s->at, "->") ? ": bi,ij->bj is y[b,j] = x[b,I] W[I,j] here" : "";
-  edf__parse_tensor(&e, "");
-  for (int i = 0; i < e.n_index; i++) e.index[i].left = 1;
-  edf__expect(s, '=', "'=' after the left side", arrow);
-  for (int sign = edf__first_sign(s); sign; sign = edf__next_sign(s)) edf__parse_term(&e, sign);
-  if (edf__accept(s, '|'))
-    do edf__parse_bound(&e); while (edf__accept(s, ','));
-  if (edf__peek(s))
-    edf__found(s, "'+', '-', '|' or the end",
-               *s->at == '(' ? ": a function is a node of its own" : *s->at == '.'
-               ? ": a point is no product, write x[i] y[i] or x[i] * y[i]" : "");
-  for (int t = 0; t < e.n_term; t++) edf__check_term(&e, &e.term[t]);
-  for (const edf__index *l = e.index; l < e.index + e.n_index; l++)
-    if (!l->left && !edf__is_capital(l->name))
-      edf__syntax(s, l->name, "index %s is not on the left, so it is summed: write %c%s, with "
-                  "a capital", l->name, edf__upper(*l->name), l->name + 1);
-  return e;
 }
 
 /* ==== >>sizes  The size of each index ==================================================== */
@@ -2693,18 +2608,6 @@ static edf_node *edf__einsum_node(edf__site at, const edf_op *op, const edf__ein
   return edf__add_compnode(y);
 }
 
-static void edf__check_count(const edf__equation *e, int n, edf_node **in) {
-  const char *list = "";
-  if (n == e->n_operand) return;
-  for (int k = 0; k < n || k < e->n_operand; k++) {
-    const char *name = "(no name)";
-    for (int f = e->n_ref - 1; f > 0; f--) if (e->ref[f].operand == k) name = e->ref[f].name;
-    list = edf__text("%s\n  %s = %s", list, name, k < n ? edf__show(in[k]) : "NULL or missing");
-  }
-  edf__syntax(&e->scan, e->scan.text, "the equation has %d operands, but %d %s given%s",
-              e->n_operand, n, n == 1 ? "was" : "were", list);
-}
-
 /* Makes the node of any equation. Part Two rewrites it first, if it has to. In a lookup a
    tensor gives a position of another one: y[b,j] = W[k[b],j]. It is not rewritten, and an op
    of edf_slide.h computes it. If op is NULL, the node is an Einsum. */
@@ -2717,7 +2620,6 @@ static edf_node *edf__equation_node(const edf__site *at, const edf_op *op, int k
   m.e = m.written = *e;
   m.kind = kind;
   edf__check_operands(*at, n, operands);
-  edf__check_count(e, n, operands);
   m.operand = (edf_node **)edf__alloc(&edf.computed, ((size_t)n + 1) * sizeof *in);
   for (int k = 0; k < n; k++) m.operand[k] = in[k] = operands[k];
   for (int f = 0; f < e->n_ref; f++) {
@@ -2732,11 +2634,8 @@ static edf_node *edf__equation_node(const edf__site *at, const edf_op *op, int k
   return edf__einsum_node(*at, op ? op : &edf__einsum_op, &m, m.e.n_operand, in);
 }
 
-/* Makes a node of one equation. */
-static edf_node *edf__parsed(const edf__site *at, const char *equation, int n, edf_node **in) {
-  edf__equation e = edf__read_equation(at, equation);
-  return edf__equation_node(at, NULL, 0, &e, n, in);
-}
+/* Makes a node of one equation. edf_slide.h reads it. */
+static edf_node *(*edf__parsed)(const edf__site *at, const char *equation, int n, edf_node **in);
 edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
   edf__site at = { "Einsum", file, line };
   int n;

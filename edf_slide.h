@@ -1809,10 +1809,14 @@ static unsigned edf_slide__extents_in(const edf_slide__expr *x) {
 static const char *edf_slide__first_with(const edf_slide__statement *l,
                                          const edf_slide__expr *x, unsigned has) {
   const char *at = NULL;
-  int tensor = x->sort == EDF_SLIDE__A_TENSOR || x->sort == EDF_SLIDE__A_NAME;
   for (const edf_slide__expr *k = x->in; k && !at; k = k->next)
     at = edf_slide__first_with(l, k, has);
-  return at ? at : tensor && (edf_slide__expr_has(l, x) & has) ? x->at : NULL;
+  if (!at && x->sort == EDF_SLIDE__A_NAME && edf_slide__expr_has(l, x) & has) at = x->at;
+  if (x->sort != EDF_SLIDE__A_TENSOR) return at;
+  const edf__ref *r = &l->m.e.ref[x->which];
+  for (int d = 0; d < r->rank && !at; d++)
+    if (edf__place_has(&r->place[d]) & has) at = r->place[d].at;
+  return at;
 }
 
 /* Stops if `open` has an index: an index of x that nothing binds. */
@@ -3456,7 +3460,7 @@ static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf__ref left) {
     if (!edf__write(x)->time) x->written->time = time;
     x->written->inner = x != y;
     x->written->later = later;
-    if (!l->slide->layer) x->written->said = l->m.e.ref->name - l->m.e.scan.size;
+    if (!l->slide->in) x->written->said = l->m.e.ref->name - l->m.e.scan.size;
   }
   return y;
 }
@@ -3893,7 +3897,7 @@ static void edf_slide__read_text(edf_slide__slide *all, const edf__site *at, con
                                  int n) {
   edf__scan *s = edf_slide__begin_text(all, at, "equation", text, n);
   while (*(s->at += strspn(s->at, " \r\n"))) edf_slide__read_line(all, s);
-  if (!all->n) edf__fail(*at, "the program has no equation");
+  if (!all->n) edf__fail(*at, "the program has no equation, found the end");
 }
 
 /* ---- Constants. A node that depends on no Input and no Parameter runs once for each batch
@@ -3993,7 +3997,8 @@ static void edf_slide__read_over_nodes(edf_slide__slide *all, const edf__site *a
   for (int k = 0; k < n || k < wanted; k++)
     edf_write(&list, "\n  %s = %s", k < wanted ? name[k].name : "(no name)",
               k < n ? edf__show(in[k]) : "NULL or missing");
-  edf__fail(*at, "the text has %d operands, but %d were given%s", wanted, n, list.at);
+  edf__syntax(&all->scan, all->scan.text, "the text has %d operands, but %d %s given%s", wanted, n,
+              n == 1 ? "was" : "were", list.at);
 }
 static edf_node *edf_slide__lines(const edf__site *at, const char *text, int n, int needed,
                                   edf_node **in) {
@@ -4032,6 +4037,39 @@ edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ..
   va_end(args);
   return y;
 }
+
+/* ---- Einsum: a text of one line, which is a sum of products of tensors. */
+static void edf_slide__check_products(const edf_slide__statement *l) {
+  const edf__scan *s = &l->m.e.scan;
+  for (const edf_slide__expr *p = l->right->in, *f; p; p = p->next) {
+    int tensors = 0;
+    for (f = p->in; f; f = f->next) {
+      int scalar = f->sort == EDF_SLIDE__A_NAME && edf_slide__index_for(&l->m.e, f->at) < 0;
+      tensors += f->sort == EDF_SLIDE__A_TENSOR || scalar;
+      if ((f->sort == EDF_SLIDE__A_TENSOR && !f->in) || scalar || f->sort == EDF_SLIDE__A_NUMBER)
+        continue;
+      edf__syntax(s, f->at, "an Einsum is a sum of products of tensors: a function is a node of "
+                  "its own, and Equations reads any line");
+    }
+    if (!tensors)
+      edf__syntax(s, p->at, "a term needs a tensor; for a constant use a scalar Parameter or "
+                  "Input: one - G[b,j]");
+  }
+  if (l->adds || l->loops || l->call || l->kind || l->n_mask || l->where->in || l->right->next)
+    edf__syntax(s, l->where->at, "an Einsum is y[b,j] = a sum of products of tensors: Equations "
+                "reads any line");
+}
+static edf_node *edf_slide__parsed(const edf__site *at, const char *text, int n, edf_node **in) {
+  edf_slide__slide *all = (edf_slide__slide *)edf_slide__alloc(sizeof *all);
+  edf__check_operands(*at, n, in);
+  edf_slide__read_over_nodes(all, at, text, n, n, in);
+  if (!strcmp(at->op, "Einsum")) all->layer = NULL;
+  if (all->n != 1) edf__syntax(&all->scan, all->line[1].where->at, "an Einsum is one equation");
+  edf_slide__check_products(all->line);
+  return edf_slide__run_slide(all);
+}
+static edf_node *(*edf__parsed)(const edf__site *, const char *, int, edf_node **) =
+    edf_slide__parsed;
 
 /* ---- Calls of nodes, such as l[b] = bceloss(s[b], y[b]). */
 /* Reads a tensor of a call. Stops unless its indices are in the order of the left side. */
