@@ -210,6 +210,7 @@ struct edf_node {
   char         wanted;                   /* 1 after edf_want_grad                             */
   char         custom;                   /* 1 if the program made this kind of node           */
   char         grad_is_zero;             /* 1 if grad counts as 0, whatever its memory holds  */
+  char         nests;                    /* 1 if nests compute it, 2 if also its gradients    */
   struct edf__written *written;          /* how a slide wrote it; NULL for most nodes         */
   const char  *label;                    /* the last text h@119 of edf_label, or NULL         */
   unsigned long long version;            /* newest move of a Parameter that its value knows   */
@@ -222,6 +223,9 @@ typedef struct edf__written {
   const char *said;                      /* its line, as the author wrote it                  */
   const void *steps;                     /* the recurrence whose step it is, or NULL          */
   const char *time;                      /* its step of a recurrence, t=5; "" or NULL: none   */
+  int compiled;                          /* 1 if the state is a compiled equation             */
+  void *kept;                            /* what its forward keeps for backward, or NULL      */
+  int is_mask;                           /* 1 for a copy with -infinity around it             */
   int row_dims;                          /* number of last dimensions that form a row         */
   int causal;                            /* 1 if row t uses only its first t+1 entries        */
   int letters_of;                        /* number of the input with the same indices, or -1  */
@@ -838,18 +842,12 @@ static int edf__is_in(int list, const edf_node *x) {
 
 /* ==== >>core  Nodes, shapes and Forward ================================================== */
 
-/* Part One uses these functions before it defines them, in >>einsum. */
-EDF__USED static int edf__is_equation(const edf_node *y);
-static void edf__einsum_backward(edf_node *y);
-
 /* Part Two defines this pointer. In Part One alone it is NULL, and there is no device. */
 typedef struct edf__contraction edf__contraction;
-typedef struct edf__einsum edf__einsum;
 typedef struct {
   int  (*run_node)(edf_node *y, int backward);     /* on a device; see >>device               */
   int  (*run_pass)(void (*nodes)(void), int forward);
   void (*contract)(edf__contraction *c, int assign, edf_node *const of[3], unsigned grads);
-  void (*rewrite)(edf__einsum *m, edf__site at, edf_node **in);    /* see >>rewriting         */
 } edf__part_two_table;
 #ifdef __cplusplus
 static const edf__part_two_table *edf__part_two = NULL;
@@ -1080,7 +1078,7 @@ enum { EDF__DEBUGS = 0 };
 #endif
 EDF__USED static int edf__nan_reported;
 static void edf__poison(edf_node *y) {
-  if (EDF__DEBUGS && !edf__is_equation(y)) edf__fill(y, EDF_VALUE, (edf_real)NAN);
+  if (EDF__DEBUGS && !y->nests) edf__fill(y, EDF_VALUE, (edf_real)NAN);
 }
 static void edf__end_pass(edf_event event, edf_node *x) {
   if (!edf.direction) return;            /* Steps in a debugger have ended it.                */
@@ -1333,7 +1331,7 @@ static void edf__backward_node(edf_node *c) {
   edf__write_zeros(c);
   edf.running = 1;
   if (!edf_device || !edf__part_two->run_node(c, 1)) {
-    if (c->backward != edf__einsum_backward)
+    if (c->nests < 2)
       for (int k = 0; k < c->n_in; k++) edf__write_zeros(c->in[k]);
     c->backward(c);
   }
@@ -1836,6 +1834,38 @@ void edf_contract_reference(const edf_nest *nest, edf_real *out, const edf_real 
   } while (k >= 0);                      /* as an odometer counts; k is -1 at the end         */
 }
 
+struct edf__contraction {                /* out += or = alpha a b                             */
+  edf_nest nest;
+  edf_route *route;                      /* the plan of >>nest, NULL until it first runs      */
+  int planned;                           /* 1 if the plan is for the present batch            */
+};
+
+/* ---- Running the terms. Bit k of `grads` is 1 if operand k is the gradient of of[k]. If of[k]
+   is NULL, the operand is the number 1. EDF__ADD adds to out, EDF__ASSIGN overwrites it, and
+   EDF__PART overwrites the entries of the nest: a padded copy keeps its border. */
+enum { EDF__ADD, EDF__ASSIGN, EDF__PART };
+static edf_real *edf__array_of(edf_node *const of[3], unsigned grads, int k) {
+  static edf_real one = 1;
+  return !of[k] ? &one : grads >> k & 1 ? of[k]->grad : of[k]->value;
+}
+static void edf__zero_nest(const edf_nest *t, int k, edf_real *out) {
+  if (k == t->n) { *out = 0; return; }
+  for (ptrdiff_t i = 0; i < t->loop[k].n; i++)
+    edf__zero_nest(t, k + 1, out + i * t->loop[k].s[EDF_OUT]);
+}
+static void edf__contract(edf__contraction *c, int assign, edf_node *const of[3],
+                          unsigned grads) {
+  edf_real *out = edf__array_of(of, grads, EDF_OUT);
+  if (edf__part_two && (edf.kernel != EDF_REFERENCE || edf_device)) {
+    edf__part_two->contract(c, assign, of, grads);
+    return;
+  }
+  if (assign == EDF__ASSIGN) edf__fill(of[EDF_OUT], grads & 1 ? EDF_GRAD : EDF_VALUE, 0);
+  if (assign == EDF__PART) edf__zero_nest(&c->nest, 0, out + c->nest.start[EDF_OUT]);
+  edf_contract_reference(&c->nest, out, edf__array_of(of, grads, EDF_A),
+                         edf__array_of(of, grads, EDF_B));
+}
+
 /* ==== >>parser  Declarations and equations =============================================== */
 
 /* ---- A text that is being read. It is stored three times: as the program wrote it, for
@@ -2054,657 +2084,7 @@ edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) {
   return edf__add_leaf(p);
 }
 
-/* ---- An equation as it is read. */
-enum { EDF__MAX_REF = 32, EDF__MAX_MASK = 16 };
-typedef struct {                         /* a position in a tensor: 2*i+DI-1                  */
-  int factor[EDF_MAX_INDEX];
-  int constant;
-  int by;                                /* a lookup: the ref that gives the position, else 0 */
-  const char *at;
-} edf__place;
-typedef struct {                         /* a tensor in an equation: W[I,j]                   */
-  const char *name;
-  int operand;                           /* -1 for the left-hand side                         */
-  int rank;
-  edf__place place[EDF_MAX_RANK];
-} edf__ref;
-typedef struct {                         /* an index                                          */
-  const char *name;
-  int left;                              /* 1 if it is on the left                            */
-  int bound;                             /* its size as in | i<28, else 0                     */
-} edf__index;
-typedef struct {                         /* a number times n tensors, the first is ref[first] */
-  double number;
-  int first, n;
-  const char *at;
-  unsigned masks;                        /* Bit m is 1 if mask[m] holds for this term.        */
-} edf__term;
-
-typedef struct edf__equation edf__equation;
-struct edf__equation {
-  edf__scan scan;
-  int n_index, n_ref, n_term, n_operand;
-  edf__index index[EDF_MAX_INDEX];
-  edf__term term[EDF__MAX_REF];
-  edf__ref *ref;                         /* ref[0] is the left-hand side                      */
-  int n_mask;                            /* Only edf_slide.h makes masks.                     */
-  edf_mask mask[EDF__MAX_MASK];          /* low and high are numbers of indices.              */
-  void *line;                            /* edf_slide.h: the line that is being read, or NULL */
-  int (*read_position)(edf__equation *e, int f);   /* edf_slide.h: reads a lookup or a group  */
-};
-
-static int edf__index_of(edf__equation *e, const char *name) {
-  for (int i = 0; i < e->n_index; i++) if (!strcmp(e->index[i].name, name)) return i;
-  if (e->n_index == EDF_MAX_INDEX)
-    edf__syntax(&e->scan, name, "an equation has at most %d indices", EDF_MAX_INDEX);
-  edf__index index = { name, 0, 0 };
-  e->index[e->n_index] = index;
-  return e->n_index++;
-}
-
-/* Returns the sign of the next summand or term, or 0 if none follows. */
-static int edf__first_sign(edf__scan *s) { return edf__accept(s, '-') ? -1 : 1; }
-static int edf__next_sign(edf__scan *s) {
-  return edf__accept(s, '+') ? 1 : edf__accept(s, '-') ? -1 : 0;
-}
-
-/* Reads one summand of a position: 2*i, 2i, i or 3. */
-static void edf__parse_summand(edf__equation *e, edf__place *place, int sign) {
-  edf__scan *s = &e->scan;
-  int number = edf__is_digit(edf__peek(s)), factor = number ? edf__whole(s, 0, 1000000) : 1;
-  if (number && !edf__accept(s, '*') && !edf__is_letter(edf__peek(s))) {
-    place->constant += sign * factor;
-    return;
-  }
-  const char *name = edf__identifier(s, "an index or a number");
-  int *sum = &place->factor[edf__index_of(e, name)];
-  *sum += sign * factor;
-  if (*sum == 0) edf__syntax(s, place->at, "index %s cancels out in this position", name);
-}
-static void edf__parse_place(edf__equation *e, int f) {
-  edf__scan *s = &e->scan;
-  edf__place p;
-  memset(&p, 0, sizeof p);
-  edf__peek(s);
-  p.at = s->at;
-  int by = e->read_position ? e->read_position(e, f) : 0;
-  p.by = by > 0;
-  for (int sign = by ? 0 : edf__first_sign(s); sign; sign = edf__next_sign(s))
-    edf__parse_summand(e, &p, sign);
-  e->ref[f].place[e->ref[f].rank++] = p;
-}
-
-/* Adds a tensor, all zero, to an equation. It may move the others. */
-static edf__ref *edf__next_ref(edf__equation *e) {
-  if (e->n_ref == EDF__MAX_REF)
-    edf__syntax(&e->scan, e->scan.at, "an equation has at most %d tensors", EDF__MAX_REF);
-  size_t n = (size_t)++e->n_ref;
-  e->ref = (edf__ref *)edf__grow(&edf.computed, e->ref, n * sizeof *e->ref);
-  return (edf__ref *)memset(&e->ref[n - 1], 0, sizeof *e->ref);
-}
-static edf__ref *edf__parse_tensor(edf__equation *e, const char *hint) {
-  edf__scan *s = &e->scan;
-  int f = e->n_ref;
-  edf__ref *r = edf__next_ref(e);
-  r->operand = -1;
-  r->name = edf__identifier(s, "a tensor");
-  if (!edf__accept(s, '[')) return r;
-  do {
-    if (e->ref[f].rank == EDF_MAX_RANK)
-      edf__syntax(s, s->at, "a tensor has at most %d indices", EDF_MAX_RANK);
-    edf__parse_place(e, f);
-  } while (edf__accept(s, ','));
-  if (edf__peek(s) == '.') hint = ": the factor of an index is a whole number";
-  if (e->read_position && *s->at && strchr("[(", *s->at))
-    hint = ": a lookup position is one tensor or one call, as in floor(n[b] + 1)";
-  edf__expect(s, ']', "']' or ','", hint);
-  if (edf__peek(s) == '[') edf__found(s, "a comma between indices, as in W[I,j]", "");
-  return &e->ref[f];
-}
-
-/* ---- The indices of a part of an equation: bit i stands for index i. */
-static unsigned edf__place_has(const edf__place *p) {
-  unsigned has = 0;
-  for (int i = 0; i < EDF_MAX_INDEX; i++) has |= (unsigned)(p->factor[i] != 0) << i;
-  return has;
-}
-static unsigned edf__ref_has(const edf__ref *r) {
-  unsigned has = 0;
-  for (int d = 0; d < r->rank; d++) has |= edf__place_has(&r->place[d]);
-  return has;
-}
-static unsigned edf__term_has(const edf__equation *e, const edf__term *t) {
-  unsigned has = 0;
-  for (int f = t->first; f < t->first + t->n; f++) has |= edf__ref_has(&e->ref[f]);
-  return has;
-}
-/* Returns the index that is alone in its position, or -1. */
-static int edf__alone(const edf__equation *e, const edf__place *p) {
-  for (int i = 0; i < e->n_index; i++)
-    if (p->factor[i] == 1 && p->constant == 0 && edf__place_has(p) == 1u << i) return i;
-  return -1;
-}
-
-static int edf__count_letters(const char *name) {
-  int n = 0;
-  for (; *name; name++) n += (edf__lower(*name) != edf__upper(*name)) || (*name & 0xC0) == 0xC0;
-  return n;
-}
-/* Returns 1 if name a is name b with one letter more: Inn and In. */
-static int edf__has_letter_more(const char *a, const char *b) {
-  while (*b && *a == *b) { a++; b++; }
-  if (!edf__is_letter(*a) || *a == '_') return 0;
-  do a++; while ((*a & 0xC0) == 0x80);
-  return !strcmp(a, b);
-}
-/* `single` has the summed indices of a term that are in one tensor each. If two of them differ
-   by one letter, as in W[o,In] x[Inn], they are most likely one index. Else each factor would
-   be summed by itself. */
-static void edf__check_single(const edf__equation *e, const char *at, unsigned single) {
-  for (int i = 0; i < e->n_index; i++)
-    for (int j = 0; j < e->n_index; j++) {
-      const char *a = e->index[i].name, *b = e->index[j].name;
-      if (single >> i & single >> j & 1 && edf__has_letter_more(a, b) &&
-          edf__count_letters(b) >= 2)
-        edf__syntax(&e->scan, at, "%s and %s are summed, each in one tensor alone: did you "
-                    "mean %s? Else rename one", b, a, b);
-    }
-}
-
-/* ==== >>sizes  The size of each index ==================================================== */
-
-struct edf__contraction {                /* out += or = alpha a b                             */
-  edf_nest nest;
-  edf_route *route;                      /* the plan of >>nest, NULL until it first runs      */
-  int planned;                           /* 1 if the plan is for the present batch            */
-};
-
-/* The state of an equation's node. */
-struct edf__einsum {
-  edf__equation e;                       /* as it runs: two factors a term, no read outside   */
-  edf__equation written;                 /* as the program wrote it, for prints               */
-  edf_node **operand;                    /* the operands of `written`                         */
-  int kind;                              /* 0 for sums; see edf__divisor                      */
-  int runs;                              /* 1 if its contractions compute it                  */
-  int generic;                           /* 1 if its indices have the names of an operand's   */
-  ptrdiff_t extent[EDF_MAX_INDEX];       /* size of each index, 0 for a batch, -1 if unknown  */
-  const edf__ref *source[EDF_MAX_INDEX]; /* the tensor that gives the size, or NULL           */
-  int padded[EDF_MAX_RANK];              /* of a padded copy: its dimensions, else 0          */
-  edf_real outside;                      /* of a padded copy: the entries around the tensor   */
-  edf__contraction *run;                 /* 3 for each term: out += a b, and the swap rule's  */
-  int *winner;                           /* these two are for a maximum, see edf_slide.h      */
-  ptrdiff_t *window;
-};
-static edf__einsum *edf__einsum_of(const edf_node *y) { return (edf__einsum *)y->state; }
-
-static const char *edf__show_ref(const edf__ref *r, edf_node **in) {
-  return edf__text("%s = %s", r->name, edf__show(in[r->operand]));
-}
-/* Returns a line of a message:  I is 100 in x = Relu "h" [b=64, 100]   built at hw1.c:55 */
-static const char *edf__show_size(const edf__index *l, ptrdiff_t n, const edf__ref *r,
-                                  edf_node **in) {
-  return edf__text("\n  %s is %s in %s", l->name, n ? edf__text("%ld", (long)n) : "the batch",
-                   edf__show_ref(r, in));
-}
-
-static void edf__check_rank(const edf__equation *e, const edf__ref *r, const edf_node *x) {
-  if (r->rank != x->rank)
-    edf__syntax(&e->scan, r->name, "%s has %d %s here, but the tensor has %d\n  %s = %s",
-                r->name, r->rank, r->rank == 1 ? "index" : "indices", x->rank, r->name,
-                edf__show(x));
-}
-
-/* An index alone in its position has the size of that dimension. All such dimensions agree. */
-static void edf__take_size(edf__einsum *m, edf_node **in, const edf__ref *r, int d) {
-  int i = edf__alone(&m->e, &r->place[d]);
-  if (i < 0 || r->operand < 0) return;
-  const edf__index *l = &m->e.index[i];
-  int n = in[r->operand]->dim[d];
-  if (l->bound && n && l->bound > n)
-    edf__syntax(&m->e.scan, r->place[d].at, "the bound %s<%d is larger than this dimension, %d"
-                "\n  %s", l->name, l->bound, n, edf__show_ref(r, in));
-  if (l->bound) return;
-  if (!m->source[i]) { m->source[i] = r; m->extent[i] = n; }
-  if (m->extent[i] != n)
-    edf__syntax(&m->e.scan, r->place[d].at, "index %s has two different sizes%s%s", l->name,
-                edf__show_size(l, n, r, in),
-                edf__show_size(l, m->extent[i], m->source[i], in));
-}
-
-/* Finds the least and the greatest value of a position. An index without a size counts as 0.
-   Returns 0 if an index of the position is the unknown batch. */
-static int edf__reach(const edf__einsum *m, const edf__place *p, ptrdiff_t *least,
-                      ptrdiff_t *greatest) {
-  int known = 1;
-  *least = *greatest = p->constant;
-  for (int i = 0; i < m->e.n_index; i++) {
-    if (!p->factor[i] || m->extent[i] < 0) continue;
-    ptrdiff_t far = (m->extent[i] - 1) * p->factor[i];
-    if (m->extent[i] == 0) known = 0;
-    if (far > 0) *greatest += far;
-    else *least += far;
-  }
-  return known;
-}
-
-/* Stops because position d of r reads outside. */
-EDF__NORETURN static void edf__read_error(const edf__einsum *m, edf_node **in,
-                                          const edf__ref *r, int d, ptrdiff_t least,
-                                          ptrdiff_t greatest) {
-  const edf_node *x = in[r->operand];
-  const char *index = NULL, *hint = "", *sizes = "";
-  for (int i = 0; i < m->e.n_index; i++) {
-    const edf__ref *source = m->source[i];
-    if (!r->place[d].factor[i]) continue;
-    if (!index || !source) index = m->e.index[i].name;
-    if (source && source->operand != r->operand)
-      sizes = edf__show_size(&m->e.index[i], m->extent[i], source, in);
-  }
-  if (index)
-    hint = edf__text(". With a bound, | %s<n, entries outside count as 0", index);
-  if (x->batched >> d & 1) hint = ": a dimension that depends on the batch is not padded";
-  const char *range = least == greatest ? edf__text("entry %ld", (long)least)
-                      : edf__text("entries %ld to %ld", (long)least, (long)greatest);
-  edf__syntax(&m->e.scan, r->place[d].at, "out of range: reads %s, but the dimension "
-              "has 0 to %d%s\n  %s%s", range, x->dim[d] - 1, hint,
-              edf__show_ref(r, in), sizes);
-}
-
-/* Stops if position d of r reads outside. Before the rewriting (m->runs is 0) it may, if one of
-   its indices has a bound. With i >= 0 it returns the largest size of index i, the only one
-   without a size, or 0 for the unknown batch. With i = -1 all have a size. */
-static ptrdiff_t edf__check_read(const edf__einsum *m, edf_node **in, const edf__ref *r, int d,
-                                 int i) {
-  const edf__place *p = &r->place[d];
-  ptrdiff_t least, greatest, n = in[r->operand]->dim[d];
-  if (!edf__reach(m, p, &least, &greatest) || n == 0) return 0;
-  int inside = least >= 0 && greatest < n, factor = i < 0 ? 1 : p->factor[i];
-  for (int k = 0; i < 0 && !m->runs && k < m->e.n_index; k++)
-    inside |= p->factor[k] && m->e.index[k].bound;
-  if (!inside) edf__read_error(m, in, r, d, least, greatest);
-  return 1 + (factor > 0 ? (n - 1 - greatest) / factor : least / -factor);
-}
-
-/* If a position has exactly one index without a size, that index is as large as it can be while
-   every read of the position is inside. Returns 1 if a size was found. */
-static int edf__find_sizes_in_sums(edf__einsum *m, edf_node **in) {
-  const edf__einsum before = *m;         /* Sizes that are found now count in the next call.  */
-  unsigned unknown = 0;
-  int found = 0;
-  for (int i = 0; i < m->e.n_index; i++) unknown |= (unsigned)(m->extent[i] < 0) << i;
-  for (const edf__ref *r = m->e.ref + 1; r < m->e.ref + m->e.n_ref; r++)
-    for (int d = 0; d < r->rank; d++) {
-      unsigned has = edf__place_has(&r->place[d]) & unknown;
-      int i = 0, several = (has & (has - 1)) != 0;
-      if (!has || several || r->operand < 0) continue;
-      while (!(has >> i & 1)) i++;
-      ptrdiff_t n = edf__check_read(&before, in, r, d, i);
-      if (m->extent[i] < 0 || n < m->extent[i]) m->extent[i] = n;
-      found = 1;
-    }
-  return found;
-}
-
-/* Finds the size of every index. It stays -1 if nothing gives it. */
-static void edf__find_extents(edf__einsum *m, edf_node **in) {
-  const edf__equation *e = &m->e;
-  memset(m->source, 0, sizeof m->source);
-  for (int i = 0; i < e->n_index; i++)
-    m->extent[i] = e->index[i].bound ? e->index[i].bound : -1;
-  for (int f = 1; f < e->n_ref; f++)
-    for (int d = 0; d < e->ref[f].rank; d++) edf__take_size(m, in, &e->ref[f], d);
-  while (edf__find_sizes_in_sums(m, in)) {}
-}
-/* Finds the size of every index. Stops if a size is unknown, or a read is outside. */
-static void edf__check_extents(edf__einsum *m, edf_node **in) {
-  edf__find_extents(m, in);
-  for (int f = 0; f < m->e.n_ref; f++)
-    for (int d = 0; d < m->e.ref[f].rank; d++) {
-      for (int i = 0; i < m->e.n_index; i++) {
-        const char *name = m->e.index[i].name;
-        if (m->e.ref[f].place[d].factor[i] && m->extent[i] < 0)
-          edf__syntax(&m->e.scan, name, "unknown size of %s: it is not a plain index on the "
-                      "right. Add '| %s<n'", name, name);
-      }
-      if (f > 0) edf__check_read(m, in, &m->e.ref[f], d, -1);
-    }
-}
-
-/* ==== >>einsum  Equations as nodes ======================================================= */
-
-/* ---- Each term is a nest. The swap rule makes the nests of its gradients. */
-static edf_nest edf__swap(const edf_nest *forward, int x) {
-  edf_nest t = *forward;
-  for (int i = 0; i < t.n; i++) {
-    t.loop[i].s[EDF_OUT] = forward->loop[i].s[x];
-    t.loop[i].s[x] = forward->loop[i].s[EDF_OUT];
-  }
-  t.start[EDF_OUT] = forward->start[x];
-  t.start[x] = forward->start[EDF_OUT];
-  return t;
-}
-
-/* Sets the start and the strides of an operand from the positions of tensor r, node x. */
-static void edf__add_strides(edf_nest *nest, int operand, const edf__equation *e,
-                             const edf__ref *r, const edf_node *x) {
-  ptrdiff_t stride = 1;
-  for (int d = r->rank - 1; d >= 0; d--) {
-    nest->start[operand] += r->place[d].constant * stride;
-    for (int i = 0; i < e->n_index; i++)
-      nest->loop[i].s[operand] += r->place[d].factor[i] * stride;
-    stride *= x->dim[d];
-  }
-}
-
-/* Returns the divisor of a term: for kind 'm', a mean, the number n of summed entries, for 's'
-   n - 1, else 1. Only edf_slide.h makes kinds other than 0. It also has 'x', a maximum, and
-   'p', a position on the left that a tensor gives. */
-static double edf__divisor(const edf__einsum *m, const edf__equation *e, const edf__term *t) {
-  double entries = 1;
-  for (int i = 0; i < e->n_index; i++)
-    if (!e->index[i].left && edf__term_has(e, t) >> i & 1)
-      entries *= (double)m->extent[i];
-  return m->kind == 'm' ? entries : m->kind == 's' ? entries - 1 : 1;
-}
-
-static void edf__make_term(const edf_node *y, const edf__term *t, edf__contraction *run) {
-  const edf__einsum *m = edf__einsum_of(y);
-  const edf__equation *e = &m->e;
-  unsigned has = edf__ref_has(e->ref) | edf__term_has(e, t);
-  edf_nest nest;
-  memset(&nest, 0, sizeof nest);
-  nest.alpha = (edf_real)(t->number / edf__divisor(m, e, t));
-  edf__add_strides(&nest, EDF_OUT, e, e->ref, y);
-  for (int f = 0; f < t->n; f++) {
-    const edf__ref *r = &e->ref[t->first + f];
-    edf__add_strides(&nest, EDF_A + f, e, r, y->in[r->operand]);
-  }
-  for (int i = 0; i < e->n_index; i++)
-    if (has >> i & 1) {                  /* Moves the loops of this term to the front.        */
-      nest.loop[nest.n] = nest.loop[i];
-      nest.loop[nest.n].n = m->extent[i];
-      nest.loop[nest.n++].index = e->index[i].name;
-    }
-  for (int x = EDF_OUT; x <= EDF_B; x++) {
-    run[x].planned = 0;
-    run[x].nest = edf__swap(&nest, x);   /* The swap with EDF_OUT changes nothing.            */
-  }
-}
-
-/* Finds the shape of an equation, and makes the nests of its terms. */
-static void edf__einsum_shape(edf_node *y) {
-  edf__einsum *m = edf__einsum_of(y);
-  size_t bytes = 3 * (size_t)m->e.n_term * sizeof *m->run;
-  edf__check_extents(m, y->in);
-  y->rank = m->e.ref->rank;
-  for (int d = 0; d < y->rank; d++) {
-    ptrdiff_t least, greatest;
-    const edf__place *p = &m->e.ref->place[d];
-    int known = edf__reach(m, p, &least, &greatest);
-    if (known && least < 0)
-      edf__syntax(&m->e.scan, p->at, "this position writes entry %ld, below 0", (long)least);
-    if (known && greatest >= INT_MAX)
-      edf__syntax(&m->e.scan, p->at, "this dimension is too long: %ld", (long)greatest + 1);
-    y->dim[d] = m->padded[d] ? m->padded[d] : known ? (int)greatest + 1 : 0;
-  }
-  m->run = (edf__contraction *)edf__grow(&edf.computed, m->run, bytes);
-  for (int t = 0; m->runs && t < m->e.n_term; t++)
-    edf__make_term(y, &m->e.term[t], m->run + 3 * t);
-}
-
-/* ---- Running the terms. Bit k of `grads` is 1 if operand k is the gradient of of[k]. If of[k]
-   is NULL, the operand is the number 1. EDF__ADD adds to out, EDF__ASSIGN overwrites it, and
-   EDF__PART overwrites the entries of the nest: a padded copy keeps its border. */
-enum { EDF__ADD, EDF__ASSIGN, EDF__PART };
-static edf_real *edf__array_of(edf_node *const of[3], unsigned grads, int k) {
-  static edf_real one = 1;
-  return !of[k] ? &one : grads >> k & 1 ? of[k]->grad : of[k]->value;
-}
-static void edf__zero_nest(const edf_nest *t, int k, edf_real *out) {
-  if (k == t->n) { *out = 0; return; }
-  for (ptrdiff_t i = 0; i < t->loop[k].n; i++)
-    edf__zero_nest(t, k + 1, out + i * t->loop[k].s[EDF_OUT]);
-}
-static void edf__contract(edf__contraction *c, int assign, edf_node *const of[3],
-                          unsigned grads) {
-  edf_real *out = edf__array_of(of, grads, EDF_OUT);
-  if (edf__part_two && (edf.kernel != EDF_REFERENCE || edf_device)) {
-    edf__part_two->contract(c, assign, of, grads);
-    return;
-  }
-  if (assign == EDF__ASSIGN) edf__fill(of[EDF_OUT], grads & 1 ? EDF_GRAD : EDF_VALUE, 0);
-  if (assign == EDF__PART) edf__zero_nest(&c->nest, 0, out + c->nest.start[EDF_OUT]);
-  edf_contract_reference(&c->nest, out, edf__array_of(of, grads, EDF_A),
-                         edf__array_of(of, grads, EDF_B));
-}
-
-/* ---- Masks. A pair that a mask excludes has no influence, also if it is NaN or infinite. If
-   all products are finite, another factor is 0 for these pairs, and the fast loops run. If one
-   may not be, and on a device, a slower loop leaves the pairs out. */
-
-/* Returns masks a and b as one, for a nest without the index u between them: s<=u and u<=t are
-   s<=t. Returns a, if b is NULL. */
-static edf_mask edf__join_masks(edf_mask a, const edf_mask *b) {
-  if (!b) return a;
-  a.high = b->high;
-  a.constant += b->constant;
-  return a;
-}
-/* Finds the masks of a term for the loops of its nest. An index that the nest does not have
-   takes the value that excludes least. Returns how many masks there are. */
-static int edf__find_masks(const edf__einsum *m, const edf__term *t, edf_mask *to) {
-  unsigned has = edf__ref_has(m->e.ref) | edf__term_has(&m->e, t);
-  int loop[EDF_MAX_INDEX], n_loop = 0, n = 0, masks = m->e.n_mask;
-  for (int i = 0; i < EDF_MAX_INDEX; i++) loop[i] = has >> i & 1 ? n_loop++ : -1;
-  for (int k = 0; k < masks * (masks + 1) && n < EDF__MAX_MASK; k++) {
-    int i = k % masks, j = k / masks - 1, u = m->e.mask[i].high;     /* j is -1: mask i alone */
-    if (!(t->masks >> i & 1)) continue;
-    if (j >= 0 && (!(t->masks >> j & 1) || u < 0 || u != m->e.mask[j].low || loop[u] >= 0))
-      continue;
-    edf_mask mask = edf__join_masks(m->e.mask[i], j < 0 ? NULL : &m->e.mask[j]);
-    if (mask.high >= 0 && loop[mask.high] < 0)
-      mask.constant -= (int)m->extent[mask.high] - 1;
-    if (mask.low >= 0) mask.low = loop[mask.low];
-    if (mask.high >= 0) mask.high = loop[mask.high];
-    to[n++] = mask;
-  }
-  return n;
-}
-/* Adds alpha a b to out, as edf_contract_reference, for the steps that all masks keep. */
-static void edf__contract_kept(const edf_nest *nest, const edf_mask *mask, int n_mask,
-                               edf_real *out, const edf_real *a, const edf_real *b) {
-  ptrdiff_t i[EDF_MAX_INDEX] = { 0 };
-  int k;
-  for (k = 0; k < nest->n; k++) if (nest->loop[k].n <= 0) return;
-  do {
-    int keep = 1;
-    for (k = 0; k < n_mask; k++) {
-      ptrdiff_t low = mask[k].low < 0 ? 0 : i[mask[k].low];
-      keep &= low - (mask[k].high < 0 ? 0 : i[mask[k].high]) + mask[k].constant <= 0;
-    }
-    if (keep)
-      out[edf__entry(nest, EDF_OUT, i)] += nest->alpha * a[edf__entry(nest, EDF_A, i)] *
-                                           b[edf__entry(nest, EDF_B, i)];
-    for (k = nest->n - 1; k >= 0 && ++i[k] == nest->loop[k].n; k--) i[k] = 0;
-  } while (k >= 0);
-}
-
-/* Returns 1 if all numbers are so small that no product of three of them is infinite. */
-static int edf__are_small(const edf_real *v, size_t n) {
-  const edf_real limit = (edf_real)(EDF_REAL_IS_DOUBLE ? 1e100 : 1e12);
-  int bad = 0;
-  for (size_t i = 0; i < n; i++) bad |= !(v[i] > -limit && v[i] < limit);
-  return !bad;
-}
-/* Runs a term with masks, on a device if it has a kernel. */
-static void edf__run_kept(const edf_nest *nest, const edf_mask *mask, int n_mask,
-                          edf_node *const of[3], unsigned grads) {
-  edf_device_table *device = edf_device;
-  if (device && device->kept && device->kept(nest, mask, n_mask, of, grads)) return;
-  for (int k = 0; device && k < 3; k++)
-    if (of[k]) device->pull(of[k], grads >> k & 1 ? EDF_GRAD : EDF_VALUE);
-  edf__contract_kept(nest, mask, n_mask, edf__array_of(of, grads, EDF_OUT),
-                     edf__array_of(of, grads, EDF_A), edf__array_of(of, grads, EDF_B));
-  if (device) device->push(of[EDF_OUT], grads & 1 ? EDF_GRAD : EDF_VALUE);
-}
-/* Runs term number `t` of y, or for x = 1 or 2 the gradient of its factor x - 1. */
-static void edf__run_term(const edf_node *y, int t, int x, int assign, edf_node *const of[3],
-                          unsigned grads) {
-  edf__einsum *m = edf__einsum_of(y);
-  edf__contraction *c = &m->run[3 * t + x];
-  edf_mask mask[EDF__MAX_MASK];
-  int fast = !m->e.term[t].masks || (!edf_device && edf__are_small(&c->nest.alpha, 1));
-  for (int k = EDF_A; m->e.term[t].masks && fast && k <= EDF_B; k++)
-    fast = edf__are_small(edf__array_of(of, grads, k), of[k] ? of[k]->size : 1);
-  if (fast) { edf__contract(c, assign, of, grads); return; }
-  if (assign) edf__fill(of[EDF_OUT], grads & 1 ? EDF_GRAD : EDF_VALUE, 0);
-  edf__run_kept(&c->nest, mask, edf__find_masks(m, &m->e.term[t], mask), of, grads);
-}
-
-/* Returns factor f of a term, or NULL for the number 1. */
-static edf_node *edf__factor(const edf_node *y, const edf__term *t, int f) {
-  return f < t->n ? y->in[edf__einsum_of(y)->e.ref[t->first + f].operand] : NULL;
-}
-static void edf__einsum_forward(edf_node *y) {
-  edf__einsum *m = edf__einsum_of(y);
-  int first = m->outside != 0 ? EDF__PART : EDF__ASSIGN;
-  if (first == EDF__PART) edf__fill(y, EDF_VALUE, m->outside);
-  for (int i = 0; i < m->e.n_term; i++) {
-    const edf__term *t = &m->e.term[i];
-    edf_node *of[3] = { y, edf__factor(y, t, 0), edf__factor(y, t, 1) };
-    edf__run_term(y, i, 0, i ? EDF__ADD : first, of, 0);
-  }
-}
-static void edf__einsum_backward(edf_node *y) {
-  edf__einsum *m = edf__einsum_of(y);
-  for (int i = 0; i < m->e.n_term; i++) {
-    const edf__term *t = &m->e.term[i];
-    for (int f = 0; f < t->n; f++) {     /* y.grad takes the place of factor x: swap rule     */
-      edf_node *x = edf__factor(y, t, f), *other = edf__factor(y, t, 1 - f);
-      edf_node *of[3] = { x, f ? other : y, f ? y : other };
-      if (!x->grad) continue;
-      edf__run_term(y, i, 1 + f, x->grad_is_zero ? EDF__ASSIGN : EDF__ADD, of, 1u | 2u << f);
-      x->grad_is_zero = 0;
-    }
-  }
-}
-static const edf_op edf__einsum_op = { "Einsum", edf__einsum_shape, edf__einsum_forward,
-                                       edf__einsum_backward, NULL, NULL, NULL };
-static int edf__is_equation(const edf_node *y) {
-  return y->shape == edf__einsum_shape && edf__einsum_of(y)->runs;
-}
-
-/* ---- Constructors */
-
-/* Makes the node of an equation that needs no more rewriting. The op computes it. */
-static edf_node *edf__einsum_node(edf__site at, const edf_op *op, const edf__einsum *m, int n,
-                                  edf_node **in) {
-  edf_op about = *op;
-  about.name = at.op;
-  edf_node *y = edf__computed(&about, at.file, at.line, n, in);
-  y->state = memcpy(edf__alloc(&edf.computed, sizeof *m), m, sizeof *m);
-  y->about = op;
-  if (!strcmp(at.op, "Einsum")) y->name = m->e.ref->name;
-  return edf__add_compnode(y);
-}
-
-/* Makes the node of any equation. Part Two rewrites it first, if it has to. In a lookup a
-   tensor gives a position of another one: y[b,j] = W[k[b],j]. It is not rewritten, and an op
-   of edf_slide.h computes it. If op is NULL, the node is an Einsum. */
-static edf_node *edf__equation_node(const edf__site *at, const edf_op *op, int kind,
-                                    const edf__equation *e, int n, edf_node **operands) {
-  edf_node *in[EDF__MAX_REF];
-  edf__einsum m;
-  int is_lookup = 0;
-  memset(&m, 0, sizeof m);
-  m.e = m.written = *e;
-  m.kind = kind;
-  edf__check_operands(*at, n, operands);
-  m.operand = (edf_node **)edf__alloc(&edf.computed, ((size_t)n + 1) * sizeof *in);
-  for (int k = 0; k < n; k++) m.operand[k] = in[k] = operands[k];
-  for (int f = 0; f < e->n_ref; f++) {
-    const edf__ref *r = &e->ref[f];
-    if (f > 0) edf__check_rank(e, r, in[r->operand]);
-    for (int d = 0; d < r->rank; d++) is_lookup |= r->place[d].by;
-  }
-  if (edf__part_two && !is_lookup) edf__part_two->rewrite(&m, *at, in);
-  m.runs = !is_lookup;
-  for (int t = 0; t < m.e.n_term; t++)
-    if (m.e.term[t].n > 2) edf__syntax(&e->scan, m.e.term[t].at, "more than two factors");
-  return edf__einsum_node(*at, op ? op : &edf__einsum_op, &m, m.e.n_operand, in);
-}
-
-/* Makes a node of one equation. edf_slide.h reads it. */
-static edf_node *(*edf__parsed)(const edf__site *at, const char *equation, int n, edf_node **in);
-edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
-  edf__site at = { "Einsum", file, line };
-  int n;
-  va_list args;
-  va_start(args, equation);
-  edf_node **in = edf__operands(args, &n);
-  va_end(args);
-  edf_node *y = edf__parsed(&at, equation, n, in);
-  edf__free(in);
-  return y;
-}
-
 /* ==== >>products  Products, softmax, losses ============================================== */
-
-/* ---- Add, Sub, Mul   y[i,j] = a[i,j] + b[j] : equations. The operand of lower rank has the
-   last indices of the other. */
-static edf_node *edf__pairwise(const char *op, const char *sign, const char *file, int line,
-                               edf_node *a, edf_node *b) {
-  edf__site at = { op, file, line };
-  edf_node *in[2] = { a, b };
-  edf__check_operands(at, 2, in);
-  int n = a->rank > b->rank ? a->rank : b->rank;
-  const char *index[2], *all = "i,j,k,l,m,n,o,p";
-  for (int k = 0; k < 2; k++) {
-    int rank = in[k]->rank;
-    index[k] = rank ? edf__text("[%.*s]", 2 * rank - 1, all + 2 * (n - rank)) : "";
-  }
-  const char *left = index[b->rank == n];
-  const char *text = edf__text("y%s = a%s %sb%s", left, index[0], sign, index[1]);
-  edf_node *y = edf__parsed(&at, text, 2, in);
-  edf__einsum_of(y)->generic = 1;
-  return y;
-}
-edf_node *edf_add_at(const char *file, int line, edf_node *a, edf_node *b) {
-  return edf__pairwise("Add", "+ ", file, line, a, b);
-}
-edf_node *edf_sub_at(const char *file, int line, edf_node *a, edf_node *b) {
-  return edf__pairwise("Sub", "- ", file, line, a, b);
-}
-edf_node *edf_mul_at(const char *file, int line, edf_node *a, edf_node *b) {
-  return edf__pairwise("Mul", "", file, line, a, b);
-}
-
-/* ---- Affine   s[b,j] = W[I,j] x[b,I] - B[j] : an equation for each rank of x ---- */
-
-/* W is uniform in +-sqrt(3/n_in), which has variance 1/n_in, for sums of n_in products. */
-edf_affine_package edf_affine_params_at(const char *file, int line, int n_in, int n_out) {
-  edf_affine_package Phi;
-  edf__site at = { "edf_affine_params", file, line };
-  if (n_in < 1 || n_out < 1)
-    edf__fail(at, "%d inputs and %d outputs: expected at least 1 of each", n_in, n_out);
-  int n = ++edf.n_packages;
-  edf_real bound = edf__root((edf_real)3 / (edf_real)n_in);
-  Phi.w = edf_parameter_at(file, line, "w%d[%d,%d]", n, n_in, n_out);
-  Phi.b = edf_parameter_at(file, line, "b%d[%d]", n, n_out);
-  edf_init_uniform(Phi.w, -bound, bound);
-  return Phi;
-}
-edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_node *x) {
-  static const char *const equation[] = { "s[j] = W[I,j] x[I] - B[j]",
-    "s[b,j] = W[I,j] x[b,I] - B[j]", "s[b,t,j] = W[I,j] x[b,t,I] - B[j]",
-    "s[b,h,t,j] = W[I,j] x[b,h,t,I] - B[j]" };
-  edf__site at = { "Affine", file, line };
-  edf_node *in[3] = { Phi.w, x, Phi.b };
-  edf__check_operands(at, 3, in);
-  if (x->rank < 1 || x->rank > 4)
-    edf__fail(at, "x has %d dimensions, expected 1 to 4\n  x = %s", x->rank, edf__show(x));
-  return edf__parsed(&at, equation[x->rank - 1], 3, in);
-}
 
 /* ---- Softmax   P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j])
                   s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j])
@@ -2867,144 +2247,9 @@ typedef edf_affine_package AffineParams;
 
 /* ######## Part Two: faster, and more ##################################################### */
 
-/* ==== >>rewriting  Padded copies, and products of more than two factors ================== */
+/* ==== >>device  The interface of a device ================================================ */
 #ifdef EDF__CODE
 EDF__C_BEGIN
-/* Returns an equation with the indices of m, and no tensors yet. */
-static edf__einsum edf__equation_like(const edf__einsum *m) {
-  edf__einsum like = *m;
-  like.e.ref = NULL;
-  like.e.n_ref = like.e.n_term = like.e.n_operand = like.kind = like.written.n_ref = 0;
-  like.runs = 1;
-  return like;
-}
-
-/* If factor r reads outside x, returns a copy of what it reads, with `outside` around it, and
-   lets r read the copy. Else returns x. With c as the least position read, copy[i] = x[i+c]. */
-static edf_node *edf__pad(const edf__einsum *m, edf__site at, edf__ref *r, edf_node *x) {
-  static const char *const names[EDF_MAX_RANK] = { "i", "j", "k", "l", "m", "n", "o", "p" };
-  edf__einsum copy = edf__equation_like(m);
-  edf__ref to = *r, from = *r;
-  edf__term term = { 1, 1, 1, r->name, 0 };
-  int outside = 0;
-  for (int d = 0; d < r->rank; d++) {
-    ptrdiff_t least, greatest, n = x->dim[d];
-    int known = edf__reach(m, &r->place[d], &least, &greatest) && !(x->batched >> d & 1);
-    edf__index index = { names[d], 1, 0 };
-    edf__place plain = { { 0 }, 0, 0, r->place[d].at };
-    plain.factor[d] = 1;
-    from.place[d] = to.place[d] = plain;
-    copy.e.index[d] = index;
-    if (!known || (least >= 0 && greatest < n)) continue;
-    ptrdiff_t begin = least > 0 ? least : 0, end = greatest < n ? greatest + 1 : n;
-    int empty = end <= begin;            /* 1 if all reads are outside: the copy is 0         */
-    if (empty) { term.number = 0; begin = 0; end = 1; }
-    copy.e.index[d].bound = (int)(end - begin);
-    copy.padded[d] = (int)(greatest - least + 1);
-    from.place[d].constant = (int)begin;
-    to.place[d].constant = empty ? 0 : (int)(begin - least);
-    r->place[d].constant -= (int)least;
-    outside = 1;
-  }
-  if (!outside) return x;
-  at.op = "Pad";
-  copy.outside = m->kind == 'x' ? -(edf_real)HUGE_VAL : 0;
-  copy.e.n_index = r->rank;
-  copy.e.n_mask = 0;
-  copy.e.term[copy.e.n_term++] = term;
-  to.operand = -1;
-  from.operand = 0;
-  *edf__next_ref(&copy.e) = to;
-  *edf__next_ref(&copy.e) = from;
-  return edf__einsum_node(at, &edf__einsum_op, &copy, 1, &x);
-}
-
-/* Returns the number of entries of a tensor with these indices. An unknown batch counts as
-   64. */
-static double edf__volume(const edf__einsum *m, unsigned has) {
-  double volume = 1;
-  for (int i = 0; i < m->e.n_index; i++)
-    if (has >> i & 1) volume *= m->extent[i] ? (double)m->extent[i] : 64;
-  return volume;
-}
-/* Replaces the two factors of term t whose product is cheapest by their product. x[f] is the
-   node of factor f. */
-static void edf__multiply_pair(edf__einsum *m, edf__site at, edf__term *t, edf_node **x) {
-  edf__ref left = { "product", -1, 0, { { { 0 }, 0, 0, NULL } } }, *r = m->e.ref + t->first;
-  edf__term both = { 1, 1, 2, t->at, t->masks };
-  int first = 0, second = 1;
-  double best = HUGE_VAL;
-  unsigned keeps = 0;                    /* the indices of the product                        */
-  for (int i = 0; i < t->n; i++)
-    for (int j = i + 1; j < t->n; j++) {
-      unsigned has = edf__ref_has(&r[i]) | edf__ref_has(&r[j]), needed = edf__ref_has(m->e.ref);
-      for (int k = 0; k < t->n; k++) if (k != i && k != j) needed |= edf__ref_has(&r[k]);
-      double cost = edf__volume(m, has) + edf__volume(m, has & needed);
-      if (cost < best) { best = cost; first = i; second = j; keeps = has & needed; }
-    }
-  for (int i = 0; i < m->e.n_index; i++) {
-    if (!(keeps >> i & 1)) continue;
-    if (left.rank == EDF_MAX_RANK)
-      edf__syntax(&m->e.scan, t->at, "the product of %s and %s has more than %d indices",
-                  r[first].name, r[second].name, EDF_MAX_RANK);
-    left.place[left.rank].at = t->at;
-    left.place[left.rank++].factor[i] = 1;
-  }
-  edf__einsum product = edf__equation_like(m);
-  edf_node *pair[2] = { x[first], x[second] };
-  at.op = "Product";
-  product.e.term[product.e.n_term++] = both;
-  *edf__next_ref(&product.e) = left;
-  *edf__next_ref(&product.e) = r[first];
-  *edf__next_ref(&product.e) = r[second];
-  product.e.ref[1].operand = 0;
-  product.e.ref[2].operand = 1;
-  r[first] = left;
-  x[first] = edf__einsum_node(at, &edf__einsum_op, &product, 2, pair);
-  t->n--;                                /* The last factor fills the gap, and the product    */
-  r[second] = r[t->n];                   /* stands in its place: so nothing reads the pair.   */
-  x[second] = x[t->n];
-  r[t->n] = left;
-  x[t->n] = x[first];
-}
-
-/* Rewrites an equation until no factor reads outside and no term has more than two factors.
-   Copies and products replace the operands that only they read. */
-static void edf__rewrite(edf__einsum *m, edf__site at, edf_node **in) {
-  edf_node copy[EDF__MAX_REF], *x[EDF__MAX_REF];
-  int rewritten = 0;
-  size_t bytes = (size_t)m->e.n_ref * sizeof *m->e.ref;
-  for (int k = 0; k < m->e.n_operand; k++) {
-    copy[k] = edf__without_batch(in[k]);
-    x[k] = &copy[k];
-  }
-  edf__check_extents(m, x);
-  for (int i = 0; i < m->e.n_index; i++)          /* A product may have no other size of it. */
-    if (m->extent[i] > 0) m->e.index[i].bound = (int)m->extent[i];
-  m->e.ref = (edf__ref *)memcpy(edf__alloc(&edf.computed, bytes), m->e.ref, bytes);
-  for (int f = 1; f < m->e.n_ref; f++) {
-    edf_node *operand = in[m->e.ref[f].operand];
-    x[f] = edf__pad(m, at, &m->e.ref[f], operand);
-    rewritten |= x[f] != operand;
-  }
-  for (edf__term *t = m->e.term; t < m->e.term + m->e.n_term; t++)
-    for (; t->n > 2; rewritten = 1) edf__multiply_pair(m, at, t, x + t->first);
-  if (!rewritten) return;
-  m->e.n_operand = 0;
-  for (int f = 1; f < m->e.n_ref; f++) {           /* Numbers the operands again.             */
-    int k = 0;
-    while (k < m->e.n_operand && in[k] != x[f]) k++;
-    if (k == m->e.n_operand) in[m->e.n_operand++] = x[f];
-    m->e.ref[f].operand = k;
-  }
-}
-
-/* Returns 1 for a padded copy or a product that an equation needs. Prints show it inline. */
-EDF__USED static int edf__is_helper(const edf_node *x) {
-  return x->kind == EDF_COMPNODE && edf__is_equation(x) && !edf__einsum_of(x)->written.n_ref;
-}
-
-/* ==== >>device  The interface of a device ================================================ */
 /* Runs a node's C code between pull and push. An error in it leaves the device paused. */
 static void edf__run_here(edf_node *y, int backward) {
   for (int k = 0; k < y->n_in; k++) {
@@ -3036,7 +2281,7 @@ static void edf__check_labels(const edf_node *loss) {
 /* Returns 1 if node y has run. The contractions of an equation ask the device themselves. A
    gradient that the device has not written is filled with zeros. */
 static int edf__run_node(edf_node *y, int backward) {
-  if (edf__is_equation(y)) return 0;
+  if (y->nests) return 0;
   if (!backward) edf__check_labels(y);
   int there = edf_device->node(y, backward);
   for (int k = 0; backward && k < y->n_in; k++) edf__write_zeros(y->in[k]);
@@ -3732,7 +2977,7 @@ static void edf__contract_fast(edf__contraction *c, int assign, edf_node *const 
 }
 
 static const edf__part_two_table edf__part_two_code = { edf__run_node, edf__run_pass,
-  edf__contract_fast, edf__rewrite };
+  edf__contract_fast };
 #ifdef __cplusplus
 static const int edf__part_two_is_set EDF__USED = (edf__part_two = &edf__part_two_code, 1);
 #else
@@ -4189,23 +3434,6 @@ static const edf_op edf__bce_op = { "BCELoss", edf__bce_shape, edf__bce_forward,
   "s.grad[i] += l.grad[i] (sigmoid(s[i]) - y[i])\ny.grad[i] -= l.grad[i] s[i]" };
 edf_node *edf_bce_loss_at(const char *file, int line, edf_node *s, edf_node *y) {
   return edf__node2(&edf__bce_op, file, line, s, y);
-}
-
-/* ---- MSE and MaskedMean are compositions. Their nodes have the op of the whole. ---- */
-edf_node *edf_mse_at(const char *file, int line, edf_node *a, edf_node *b) {
-  edf__site at = { "MSE", file, line };
-  edf_node *y = edf__pairwise("MSE", "- ", file, line, a, b);
-  y = edf__with_numbers(&at, &edf__function_op[EDF__SQUARE], 1, &y, 0, 0);
-  return edf__with_numbers(&at, &edf__mean_op, 1, &y, 0, 0);
-}
-edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *m) {
-  edf__site at = { "MaskedMean", file, line };
-  edf_node *in[2] = { x, m };
-  edf__check_operands(at, 2, in);
-  edf_node *y = edf__with_numbers(&at, &edf__pair_op[EDF__MASKED], 2, in, 0, 0);
-  in[0] = edf__with_numbers(&at, &edf__sum_op, 1, &y, 0, 0);
-  in[1] = edf__with_numbers(&at, &edf__sum_op, 1, &m, 0, 0);
-  return edf__with_numbers(&at, &edf__pair_op[EDF__DIV], 2, in, 0, 0);
 }
 
 /* Returns y->written. It is made at the first call. */
@@ -4683,7 +3911,7 @@ static int edf__has_array(edf_node *x, int which) {
 /* Returns what forward keeps for backward: the state, or the winners of a maximum. Returns NULL
    if it is no block of the graph. */
 static void *edf__kept_by(const edf_node *x) {
-  if (x->shape == edf__einsum_shape) return edf__einsum_of(x)->winner;
+  if (x->written && x->written->compiled) return x->written->kept;
   return x->custom && !edf_array_bytes(x->state) ? NULL : x->state;
 }
 static edf__block_copy edf__copy_block(const void *block) {
@@ -4846,233 +4074,12 @@ EDF__C_END
 /* ==== >>print  A program as text ========================================================= */
 #ifdef EDF__CODE
 EDF__C_BEGIN
-/* ---- The names of a node's indices: of the left side of its equation, or of a text "[b,t,j]",
-   or of the node that it was computed from. If nothing names them, they are i, j, k. */
-enum { EDF__LETTER = 16 };
-typedef struct {
-  int n;
-  char name[EDF_MAX_RANK][EDF__LETTER];
-} edf__letters;
-
-/* Adds an index in lower case. Returns 0 if it is there already. */
-static int edf__add_letter(edf__letters *l, const char *name) {
-  char *to = l->name[l->n];
-  int n = 0;
-  for (; n < EDF__LETTER - 1 && (edf__is_letter(name[n]) || edf__is_digit(name[n])); n++)
-    to[n] = edf__lower(name[n]);
-  to[n] = 0;
-  for (int k = 0; k < l->n; k++) if (!strcmp(l->name[k], to)) return 0;
-  l->n++;
-  return 1;
-}
-
-/* Adds an index that nothing names. */
-static void edf__any_letter(edf__letters *l, const edf_node *x) {
-  char any[2] = "i";
-  if (l->n == 0 && (x->batched & 1) && edf__add_letter(l, edf.batch_name)) return;
-  while (!edf__add_letter(l, any)) ++*any;         /* i, j, k ... */
-}
-
-static int edf__names_indices(const edf_node *x) {
-  return (x->written && x->written->letters) ||
-         (edf__is_equation(x) && !edf__einsum_of(x)->generic);
-}
-/* Returns the node whose indices x has, or NULL if nothing names them. */
-static const edf_node *edf__letter_source(const edf_node *x) {
-  while (!edf__names_indices(x) && x->n_in && !(x->written && x->written->letters_of < 0)) {
-    int second = x->n_in == 2 && x->in[1]->rank > x->in[0]->rank;
-    if (x->n_in == 2 && edf__is_equation(x) && x->in[0]->rank == x->in[1]->rank)
-      second = !edf__letter_source(x->in[0]);
-    x = x->in[x->written && x->written->letters_of ? x->written->letters_of : second];
-  }
-  return edf__names_indices(x) ? x : NULL;
-}
-
-static inline edf__letters edf__letters_of(const edf_node *y) {
-  edf__letters l = { 0, { { 0 } } };
-  const edf_node *x = edf__letter_source(y);
-  const char *c = x && x->written ? x->written->letters : NULL;
-  const edf__equation *e = x && !c ? &edf__einsum_of(x)->e : NULL;
-  for (int d = 0; x && d < x->rank; d++) {
-    int i = e ? edf__alone(e, &e->ref->place[d]) : -1;
-    const char *name = c ? c + 1 : i < 0 ? NULL : e->index[i].name;
-    if (!name || !edf__add_letter(&l, name)) edf__any_letter(&l, x);
-    if (c) c += 1 + strcspn(c + 1, ",]");
-  }
-  if (l.n > y->rank) l.n = y->rank;
-  while (l.n < y->rank) edf__any_letter(&l, y);
-  return l;
-}
 EDF__C_END
 #endif
 
 #if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
 EDF__C_BEGIN
 typedef void edf__printer(edf_page *out, const edf_node *x);
-
-/* Writes a number. If it is `exact`, it has as many digits as Equations needs to read it
-   back. */
-static void edf__write_number(edf_page *out, double n, int digits, int exact) {
-  for (; exact && digits < 17; digits++) {
-    const char *text = edf__text("%.*g", digits, fabs(n));
-    if ((edf_real)edf__decimal(&text) == (edf_real)fabs(n)) break;
-  }
-  if (fabs(n) < HUGE_VAL) edf_write(out, "%.*g", digits, n);
-  else edf_write(out, n < 0 ? "-1e999" : "1e999");
-}
-
-/* ---- Equations, as the program wrote them, with the names of the nodes. */
-
-/* Returns the equation that is shown, and the node of a tensor in it. */
-static const edf__equation *edf__shown(const edf_node *y) {
-  const edf__einsum *m = edf__einsum_of(y);
-  return m->written.n_ref ? &m->written : &m->e;
-}
-static const edf_node *edf__node_of(const edf_node *y, const edf__ref *r) {
-  const edf__einsum *m = edf__einsum_of(y);
-  if (r->operand < 0) return y;
-  return m->written.n_ref ? m->operand[r->operand] : y->in[r->operand];
-}
-
-/* Writes an index. In a loop an index is lower-case, unless two would then be equal. Elsewhere
-   a summed index is a capital. */
-static void edf__write_letter(edf_page *out, const char *before, const edf_node *y, int i,
-                              int in_loop) {
-  const edf__equation *e = edf__shown(y);
-  edf__letters l = edf__letters_of(y);
-  const char *name = edf__einsum_of(y)->generic ? l.name[i] : e->index[i].name, *first = name;
-  int same = 0, left = e->index[i].left;
-  for (const edf__place *p = e->ref->place; p < e->ref->place + e->ref->rank; p++)
-    left |= p->by && edf__ref_has(&e->ref[p->by]) >> i & 1;
-  for (int k = 0; k < e->n_index; k++)
-    same |= k != i && !edf__compare_names(name, e->index[k].name);
-  while (*first && edf__lower(*first) == edf__upper(*first)) first++;
-  int capital = !in_loop && !left && !edf__is_capital(name), none = same || !*first;
-  edf_write(out, capital && none ? "%sS_" : "%s", before);
-  for (const char *c = name; *c; c++)
-    edf_write(out, "%c", in_loop && !same ? edf__lower(*c)
-              : capital && !none && c == first ? edf__upper(*c) : *c);
-}
-
-static void edf__write_ref(edf_page *out, const edf_node *y, const edf__ref *r,
-                           const char *grad, int in_loop) {
-  const edf__equation *e = edf__shown(y);
-  edf_write(out, "%s%s", edf__label(edf__node_of(y, r)), grad);
-  for (const edf__place *p = r->place; p < r->place + r->rank; p++) {
-    int empty = 1;
-    edf_write(out, p > r->place ? "," : "[");
-    if (p->by) { edf__write_ref(out, y, &e->ref[p->by], "", in_loop); continue; }
-    for (int i = 0; i < e->n_index; i++) {
-      int factor = p->factor[i];
-      if (!factor) continue;
-      edf_write(out, factor < 0 ? "-" : empty ? "" : "+");
-      if (abs(factor) != 1) edf_write(out, "%d*", abs(factor));
-      edf__write_letter(out, "", y, i, in_loop);
-      empty = 0;
-    }
-    if (p->constant || empty) edf_write(out, empty ? "%d" : "%+d", p->constant);
-  }
-  if (r->rank) edf_write(out, "]");
-}
-
-/* Writes sum_I or sum_{I,J}. It frees the names. */
-static void edf__write_over(edf_page *out, const char *what, edf_page *names) {
-  if (names->n) edf_write(out, strchr(names->at, ',') ? "%s_{%s} " : "%s_%s ", what, names->at);
-  edf_release(names->at);
-}
-/* Writes how the indices of a term are reduced if it is not a sum: mean_I, max_I. */
-static void edf__write_reduction(edf_page *out, const edf_node *y, const edf__term *t,
-                                 int backward) {
-  const edf__einsum *m = edf__einsum_of(y);
-  const edf__equation *e = edf__shown(y);
-  int mean = m->kind == 'm', sample = m->kind == 's', max = m->kind == 'x';
-  int divides = sample || (mean && backward);
-  edf_page names = { NULL, 0 };
-  for (int i = 0; (mean || sample || max) && i < m->e.n_index; i++)
-    if (!e->index[i].left && edf__term_has(e, t) >> i & 1)
-      edf__write_letter(&names, !names.n ? "" : divides ? " " : ",", y, i, 0);
-  if (!divides && !(max && backward)) edf__write_over(out, mean ? "mean" : "max", &names);
-  else {
-    const char *n = names.n ? names.at : "1";
-    if (max) edf_write(out, "[the first greatest] ");
-    else edf_write(out, sample ? "(1/(%s-1)) " : strchr(n, ' ') ? "(1/(%s)) " : "(1/%s) ", n);
-    edf_release(names.at);
-  }
-}
-
-/* Returns 1 if y is the number 1, the factor of a term that has no other tensor. */
-static int edf__is_one(const edf_node *y) {
-  return !strcmp(y->op, "Number") && *(const edf_real *)y->state == 1;
-}
-/* Returns how often factor f is in term t, 0 if it is there before f. `but` does not count. */
-static int edf__times(const edf__equation *e, const edf__term *t, int f, int but) {
-  const edf__ref *r = &e->ref[f], *x = &e->ref[t->first];
-  int n = 0;
-  for (int k = t->first; k < t->first + t->n; k++, x++) {
-    int same = k != but && x->operand == r->operand;
-    for (int d = 0; d < r->rank && same; d++)
-      same = x->place[d].constant == r->place[d].constant && x->place[d].by == r->place[d].by
-             && !memcmp(x->place[d].factor, r->place[d].factor, sizeof r->place[d].factor);
-    if (same && k < f) return 0;
-    n += same;
-  }
-  return n;
-}
-/* Writes a term without its sign. By the swap rule, factor `swapped` is exchanged with the
-   output; 0 exchanges none. */
-static void edf__write_term(edf_page *out, const edf_node *y, const edf__term *t, int swapped,
-                            int exact) {
-  const edf__einsum *m = edf__einsum_of(y);
-  if (!exact) edf__write_reduction(out, y, t, swapped > 0);
-  const edf__ref *r = edf__shown(y)->ref;
-  int one = !exact && t->n == 1 && edf__is_one(edf__node_of(y, r + t->first));
-  int n = one ? 0 : t->n;
-  double number = fabs(t->number) * (swapped ? edf__times(edf__shown(y), t, swapped, 0) : 1);
-  if (number != 1 || !n) {
-    edf__write_number(out, number, m->kind ? 17 : 6, exact);
-    edf_write(out, n ? " " : "");
-  }
-  for (int f = t->first; f < t->first + n; f++) {
-    int times = exact || f == swapped ? 1 : edf__times(edf__shown(y), t, f, swapped);
-    if (!times) continue;
-    if (f > t->first) edf_write(out, " ");
-    edf__write_ref(out, y, &r[f == swapped ? 0 : f], f == swapped ? ".grad" : "", swapped > 0);
-    if (times > 1) edf_write(out, "^%d", times);
-  }
-}
-
-/* Returns 1 if the state of y is an equation. A lookup's is one, too. */
-static int edf__has_equation(const edf_node *y) { return y->shape == edf__einsum_shape; }
-/* Writes an equation. If `exact` is 1, Equations makes the same node of it. */
-static void edf__write_equation(edf_page *out, const edf_node *y, int exact) {
-  const edf__einsum *m = edf__einsum_of(y);
-  const edf__equation *e = edf__shown(y);
-  const char *call = m->kind == 'm' ? "meanover(" : m->kind == 's' ? "sampleover("
-                     : m->kind == 'x' ? "maxover(" : NULL;
-  int n = 0, written = 0;
-  edf__write_ref(out, y, &e->ref[0], "", 0);
-  edf_write(out, m->kind == 'p' ? " += " : " = ");
-  if (exact && call) edf_write(out, "%s", call);
-  for (const edf__term *t = e->term; t < e->term + e->n_term; t++) {
-    if (!exact && t->number == 0) continue;          /* no 0 x                                */
-    if (written++) edf_write(out, t->number < 0 ? " - " : " + ");
-    else if (t->number < 0) edf_write(out, "-");
-    edf__write_term(out, y, t, 0, exact);
-  }
-  if (!written) edf_write(out, "0");
-  if (exact && call) edf_write(out, ")");
-  for (int i = 0; i < e->n_index; i++) {
-    if (!e->index[i].bound) continue;
-    edf__write_letter(out, n++ ? ", " : " | ", y, i, 0);
-    edf_write(out, "<%d", e->index[i].bound);
-  }
-  for (int d = 0; d < e->ref->rank; d++) {
-    const edf__place *p = &e->ref->place[d];
-    if (!p->by) continue;                /* the classes of a scatter                          */
-    edf_write(out, "%s%s<%d", n++ ? ", " : " | ", edf__label(edf__node_of(y, &e->ref[p->by])),
-              p->constant + 1);
-  }
-}
 
 static void edf__print_by(edf__printer *write, FILE *out, const edf_node *x) {
   edf_page page = { NULL, 0 };
@@ -5081,83 +4088,23 @@ static void edf__print_by(edf__printer *write, FILE *out, const edf_node *x) {
   edf__free(page.at);
 }
 
-/* Writes the loops: for b,i,j: with every index of the term and of the left side, in
-   alphabetical order. If no tensor of the statement shows the size of an index, the size is
-   written. */
-static void edf__write_loops(edf_page *out, const edf_node *y, const edf__term *t) {
-  const edf__equation *e = edf__shown(y);
-  int list[EDF_MAX_INDEX], n = 0;
-  for (int i = 0; i < e->n_index; i++) {
-    if (!e->index[i].left && !(edf__term_has(e, t) >> i & 1)) continue;
-    int k = n++;
-    for (; k > 0 && edf__compare_names(e->index[i].name, e->index[list[k - 1]].name) < 0; k--)
-      list[k] = list[k - 1];
-    list[k] = i;
-  }
-  for (int k = 0; k < n; k++) {
-    int shown = 0, i = list[k];
-    ptrdiff_t bound = e->index[i].bound;
-    const edf__ref *r = &e->ref[0];
-    for (int f = 0; f <= t->n; r = &e->ref[t->first + f++])
-      for (int d = 0; d < r->rank; d++) shown |= edf__alone(e, &r->place[d]) == i;
-    edf__write_letter(out, k ? "," : "for ", y, i, 1);
-    if (!bound && !shown) bound = edf__einsum_of(y)->extent[i];
-    if (bound > 0) edf_write(out, "<%td", bound);
-  }
-  if (n) edf_write(out, ": ");
-}
-
 enum { EDF__SHOWN = 8 };                 /* inputs that are printed, at most                  */
-/* Writes the formula of a node, or its gradient. edf_slide.h defines it. */
-static void (*edf__write_formula)(edf_page *out, const edf_node *y, int backward);
-static int edf__has_formula(const edf_node *y) {
-  return y->about && y->about->formula && (edf__write_formula || !*y->about->tensors);
-}
+/* Writes the line of a node, or with `backward` its loops. Returns 0 if the notation has none,
+   and -1 for a node that is a part of another one's equation. edf_slide.h defines it. */
+static int (*edf__print_node)(edf_page *out, const edf_node *y, int backward);
 
 /* ---- The lines of any node, forward and backward. A leaf has only its name. */
 static void edf__write_forward(edf_page *out, const edf_node *y) {
   if (y->kind != EDF_COMPNODE) { edf_write(out, "%s", edf__label(y)); return; }
-  if (edf__has_equation(y)) { edf__write_equation(out, y, 0); return; }
-  if (!strcmp(y->op, "Extent")) {        /* the size of the batch                             */
-    edf_write(out, "%s = %c%s", edf__label(y), edf__upper(*edf.batch_name), edf.batch_name + 1);
-    return;
-  }
-  if (!edf__has_formula(y)) {
-    edf_write(out, "%s = %s(", edf__label(y), y->op);
-    for (int k = 0; k < y->n_in && k < EDF__SHOWN; k++)
-      edf_write(out, "%s%s", k ? ", " : "", edf__label(y->in[k]));
-    edf_write(out, y->n_in > EDF__SHOWN ? ", ...)" : ")");
-    return;
-  }
-  if (*y->about->tensors) edf__write_formula(out, y, 0);
-  else edf_write(out, "%s", y->about->formula);    /* a text of edf_formula                   */
+  if (edf__print_node && edf__print_node(out, y, 0)) return;
+  edf_write(out, "%s = %s(", edf__label(y), y->op);
+  for (int k = 0; k < y->n_in && k < EDF__SHOWN; k++)
+    edf_write(out, "%s%s", k ? ", " : "", edf__label(y->in[k]));
+  edf_write(out, y->n_in > EDF__SHOWN ? ", ...)" : ")");
 }
-
-static void edf__write_equation_backward(edf_page *out, const edf_node *y) {
-  const edf__equation *e = edf__shown(y);
-  for (const edf__term *t = e->term; t < e->term + e->n_term; t++)
-    for (int f = t->first; f < t->first + t->n; f++) {
-      if (!edf__node_of(y, &e->ref[f])->needs_grad || !edf__times(e, t, f, 0))
-        continue;
-      edf_write(out, "       ");
-      edf__write_loops(out, y, t);
-      edf__write_ref(out, y, &e->ref[f], ".grad", 1);
-      edf_write(out, t->number < 0 ? " -= " : " += ");
-      edf__write_term(out, y, t, f, 0);
-      edf_write(out, "\n");
-    }
-}
-
 /* Writes the backward of y. If y has no formula, it names what the code reads and adds to. */
 static void edf__write_backward(edf_page *out, const edf_node *y) {
-  if (edf__has_equation(y)) { edf__write_equation_backward(out, y); return; }
-  if (edf__has_formula(y) && *y->about->tensors) { edf__write_formula(out, y, 1); return; }
-  for (const char *c = edf__has_formula(y) ? y->about->gradient : ""; *c;) {
-    size_t n = strcspn(c, "\n");
-    edf_write(out, "       %.*s\n", (int)n, c);
-    c += n + (c[n] == '\n');
-    if (!*c) return;
-  }
+  if (edf__print_node && edf__print_node(out, y, 1)) return;
   for (int k = 0; k < y->n_in; k++) {
     if (!y->in[k]->needs_grad) continue;
     edf_write(out, "       %s.grad += by the code of %s, from %s.grad, %s",
@@ -5166,36 +4113,6 @@ static void edf__write_backward(edf_page *out, const edf_node *y) {
       edf_write(out, ", %s", edf__label(y->in[i]));
     edf_write(out, "\n");
   }
-}
-
-/* Writes an equation as JSON. An index is its name, its size, and 1 if it is on the left. A
-   position is its constant, and pairs of index and factor, or of -1 and a lookup's tensor. */
-static void edf__write_data(edf_page *to, const edf_node *y) {
-  const edf__einsum *m = edf__einsum_of(y);
-  const edf__equation *e = &m->e;
-  int kind = m->outside != 0 ? '-' : m->kind ? m->kind : '0';
-  edf_write(to, "{\"kind\":\"%c\",\"index\":[", kind);
-  for (int i = 0; i < e->n_index; i++) {
-    edf_write(to, i ? ",[" : "[");
-    edf_write_quoted(to, e->index[i].name, strlen(e->index[i].name));
-    edf_write(to, ",%ld,%d]", (long)m->extent[i], e->index[i].left);
-  }
-  edf_write(to, "],\"ref\":[");
-  for (const edf__ref *r = e->ref; r < e->ref + e->n_ref; r++) {
-    edf_write(to, r > e->ref ? ",[%d,[" : "[%d,[", r->operand);
-    for (int d = 0; d < r->rank; d++) {
-      edf_write(to, d ? ",[%d" : "[%d", r->place[d].constant);
-      if (r->place[d].by) edf_write(to, ",-1,%d", r->place[d].by);
-      for (int i = 0; i < e->n_index; i++)
-        if (r->place[d].factor[i]) edf_write(to, ",%d,%d", i, r->place[d].factor[i]);
-      edf_write(to, "]");
-    }
-    edf_write(to, "]]");
-  }
-  edf_write(to, "],\"term\":[");
-  for (const edf__term *t = e->term; t < e->term + e->n_term; t++)
-    edf_write(to, t > e->term ? ",[%.9g,%d,%d]" : "[%.9g,%d,%d]", t->number, t->first, t->n);
-  edf_write(to, "]}");
 }
 
 /* Writes op, shape and source line. */
@@ -5229,7 +4146,7 @@ static void edf__write_nodes(edf_page *out, int backward) {
   const edf_node *before = NULL, *from = NULL, *to = NULL;
   for (int k = 0, n = edf.n_compnodes; k <= n; k++) {
     const edf_node *x = k < n ? edf.compnodes[backward ? n - 1 - k : k] : NULL;
-    if (x && (edf__is_helper(x) || (backward && !(x->needs_grad && x->active)))) continue;
+    if (x && ((edf__print_node && edf__print_node(NULL, x, 0) < 0) || (backward && !(x->needs_grad && x->active)))) continue;
     if (x && x->written && x->written->later > 1) {
       if (!from) from = x;
       to = x;
@@ -5390,7 +4307,7 @@ void edf_write_node(edf_page *to, const edf_node *x, edf_part part) {
 #ifndef EDF_NO_DEBUG
   if (part == EDF_FORWARD_LINE) edf__write_forward(to, x);
   if (part == EDF_BACKWARD_LINES) edf__write_backward(to, x);
-  if (part == EDF_EQUATION_DATA && edf__has_equation(x)) edf__write_data(to, x);
+  if (part == EDF_EQUATION_DATA && edf__print_node) edf__print_node(to, x, 2);
 #endif
   if (part == EDF_SITE) edf_write(to, "%s", edf__show(x));
   if (part == EDF_SHAPE) edf_write(to, "%s", edf__dims(x, x->rank));
@@ -6168,13 +5085,15 @@ static size_t edf__first_bad(const edf_node *x, const edf_real *v, int infinite)
 
 /* Returns 1 if entry i of y is computed from entry i mod size of each input alone. */
 static int edf__is_by_entry(const edf_node *y) {
-  return edf__has_formula(y) && !edf__has_equation(y) && *y->about->tensors
-         && !strpbrk(y->about->formula, "~?&$");
+  if (!y->about || !y->about->formula || !*y->about->tensors) return 0;
+  for (const char *c = y->about->formula; (c = strchr(c, '[')) != NULL; c++)
+    if (strncmp(c, "[i]", 3)) return 0;
+  return 1;
 }
 static int edf__is_test(const edf_node *x) { return !strcmp(x->op, "Test"); }
 /* Returns 1 if y is a mask: ln 1[s<=t], or a copy for a maximum with -infinity around it. */
 static int edf__is_mask(const edf_node *y) {
-  if (edf__has_equation(y)) return edf__is_infinite(edf__einsum_of(y)->outside);
+  if (y->written && y->written->is_mask) return 1;
   const edf_node *x = y->n_in ? y->in[0] : y;
   int n = 0;                             /* number of conditions in a product                 */
   while (n < x->n_in && edf__is_test(x->in[n])) n++;

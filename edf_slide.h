@@ -328,11 +328,6 @@ static size_t edf_slide__columns(const edf_node *y) {
 /* Returns 1 if row t uses only its first t+1 entries, as with s<=t. */
 static int edf_slide__is_causal(const edf_node *y) { return y->written && y->written->causal; }
 
-/* Returns 1 if the state of y is an equation: for an Einsum, a maximum, a Lookup, a Scatter. */
-static int edf_slide__has_equation(const edf_node *y) {
-  return y->shape == edf__einsum_shape;
-}
-
 /* Fills w with uniform numbers in +-sqrt(3/n): variance 1/n, for sums of n products. */
 static edf_node *edf_slide__init_for(edf_node *w, double n) {
   edf_real bound = (edf_real)sqrt((double)((edf_real)3 / (edf_real)n));
@@ -358,59 +353,141 @@ static edf_real edf_slide__dot(const edf_real *a, const edf_real *b, size_t n) {
   return sum;
 }
 
-/* ---- Names. Every character that is not ASCII counts as a letter. */
-static int edf_slide__is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c & 0x80;
-}
-static int edf_slide__is_digit(char c) { return c >= '0' && c <= '9'; }
-/* ---- Reading a text, as in edf.h. Skips blanks, and returns the next character. */
-static char edf_slide__peek(edf__scan *s) {
-  while (*s->at == ' ') s->at++;
-  return *s->at;
-}
-/* Reads c and returns 1 if c is the next character, else returns 0. */
-static int edf_slide__accept(edf__scan *s, char c) {
-  if (edf_slide__peek(s) != c || !c) return 0;
-  s->at++;
-  return 1;
+/* ==== >>contractions  Equations as they are compiled ===================================== */
+
+enum { EDF__MAX_REF = 32, EDF__MAX_MASK = 16 };
+typedef struct {                         /* a position in a tensor: 2*i+DI-1                  */
+  int factor[EDF_MAX_INDEX];
+  int constant;
+  int by;                                /* a lookup: the ref that gives the position, else 0 */
+  const char *at;
+} edf__place;
+typedef struct {                         /* a tensor in an equation: W[I,j]                   */
+  const char *name;
+  int operand;                           /* -1 for the left-hand side                         */
+  int rank;
+  edf__place place[EDF_MAX_RANK];
+} edf__ref;
+typedef struct {                         /* an index                                          */
+  const char *name;
+  int left;                              /* 1 if it is on the left                            */
+  int bound;                             /* its size as in | i<28, else 0                     */
+} edf__index;
+typedef struct {                         /* a number times n tensors, the first is ref[first] */
+  double number;
+  int first, n;
+  const char *at;
+  unsigned masks;                        /* Bit m is 1 if mask[m] holds for this term.        */
+} edf__term;
+
+typedef struct edf__equation edf__equation;
+struct edf__equation {
+  edf__scan scan;
+  int n_index, n_ref, n_term, n_operand;
+  edf__index index[EDF_MAX_INDEX];
+  edf__term term[EDF__MAX_REF];
+  edf__ref *ref;                         /* ref[0] is the left-hand side                      */
+  int n_mask;                            /* Only edf_slide.h makes masks.                     */
+  edf_mask mask[EDF__MAX_MASK];          /* low and high are numbers of indices.              */
+  void *line;                            /* edf_slide.h: the line that is being read, or NULL */
+  int (*read_position)(edf__equation *e, int f);   /* edf_slide.h: reads a lookup or a group  */
+};
+
+static int edf__index_of(edf__equation *e, const char *name) {
+  for (int i = 0; i < e->n_index; i++) if (!strcmp(e->index[i].name, name)) return i;
+  if (e->n_index == EDF_MAX_INDEX)
+    edf__syntax(&e->scan, name, "an equation has at most %d indices", EDF_MAX_INDEX);
+  edf__index index = { name, 0, 0 };
+  e->index[e->n_index] = index;
+  return e->n_index++;
 }
 
-/* Stops with what was expected and what was found at the next character. */
-static void edf_slide__found(const edf__scan *s, const char *expected) {
-  const char *c = s->text + (size_t)(s->at - s->text) % s->size;
-  int length = 1;
-  while (c[0] & 0x80 && (c[length] & 0xC0) == 0x80) length++;
-  edf__syntax(s, s->at, *c ? "expected %s, found '%.*s'" : "expected %s, found the end",
-              expected, length, c);
-}
-static void edf_slide__expect(edf__scan *s, char c, const char *expected) {
-  if (!edf_slide__accept(s, c)) edf_slide__found(s, expected);
+/* Returns the sign of the next summand or term, or 0 if none follows. */
+static int edf__first_sign(edf__scan *s) { return edf__accept(s, '-') ? -1 : 1; }
+static int edf__next_sign(edf__scan *s) {
+  return edf__accept(s, '+') ? 1 : edf__accept(s, '-') ? -1 : 0;
 }
 
-/* Reads a name, or stops. `what` describes the name for the message. */
-static const char *edf_slide__identifier(edf__scan *s, const char *what) {
-  if (!edf_slide__is_letter(edf_slide__peek(s))) edf_slide__found(s, what);
-  const char *name = s->at + s->size;
-  s->at += strlen(name);
-  return name;
+/* Reads one summand of a position: 2*i, 2i, i or 3. */
+static void edf__parse_summand(edf__equation *e, edf__place *place, int sign) {
+  edf__scan *s = &e->scan;
+  int number = edf__is_digit(edf__peek(s)), factor = number ? edf__whole(s, 0, 1000000) : 1;
+  if (number && !edf__accept(s, '*') && !edf__is_letter(edf__peek(s))) {
+    place->constant += sign * factor;
+    return;
+  }
+  const char *name = edf__identifier(s, "an index or a number");
+  int *sum = &place->factor[edf__index_of(e, name)];
+  *sum += sign * factor;
+  if (*sum == 0) edf__syntax(s, place->at, "index %s cancels out in this position", name);
+}
+static void edf__parse_place(edf__equation *e, int f) {
+  edf__scan *s = &e->scan;
+  edf__place p;
+  memset(&p, 0, sizeof p);
+  edf__peek(s);
+  p.at = s->at;
+  int by = e->read_position ? e->read_position(e, f) : 0;
+  p.by = by > 0;
+  for (int sign = by ? 0 : edf__first_sign(s); sign; sign = edf__next_sign(s))
+    edf__parse_summand(e, &p, sign);
+  e->ref[f].place[e->ref[f].rank++] = p;
 }
 
-static int edf_slide__first_sign(edf__scan *s) { return edf_slide__accept(s, '-') ? -1 : 1; }
+/* Adds a tensor, all zero, to an equation. It may move the others. */
+static edf__ref *edf__next_ref(edf__equation *e) {
+  if (e->n_ref == EDF__MAX_REF)
+    edf__syntax(&e->scan, e->scan.at, "an equation has at most %d tensors", EDF__MAX_REF);
+  size_t n = (size_t)++e->n_ref;
+  e->ref = (edf__ref *)edf__grow(&edf.computed, e->ref, n * sizeof *e->ref);
+  return (edf__ref *)memset(&e->ref[n - 1], 0, sizeof *e->ref);
+}
+static edf__ref *edf__parse_tensor(edf__equation *e, const char *hint) {
+  edf__scan *s = &e->scan;
+  int f = e->n_ref;
+  edf__ref *r = edf__next_ref(e);
+  r->operand = -1;
+  r->name = edf__identifier(s, "a tensor");
+  if (!edf__accept(s, '[')) return r;
+  do {
+    if (e->ref[f].rank == EDF_MAX_RANK)
+      edf__syntax(s, s->at, "a tensor has at most %d indices", EDF_MAX_RANK);
+    edf__parse_place(e, f);
+  } while (edf__accept(s, ','));
+  if (edf__peek(s) == '.') hint = ": the factor of an index is a whole number";
+  if (e->read_position && *s->at && strchr("[(", *s->at))
+    hint = ": a lookup position is one tensor or one call, as in floor(n[b] + 1)";
+  edf__expect(s, ']', "']' or ','", hint);
+  if (edf__peek(s) == '[') edf__found(s, "a comma between indices, as in W[I,j]", "");
+  return &e->ref[f];
+}
 
-/* ---- Indices as bits. Bit i is 1 if a position, a tensor or the tensors f to end-1 have i. */
-static unsigned edf_slide__place_has(const edf__place *p) {
+/* ---- The indices of a part of an equation: bit i stands for index i. */
+static unsigned edf__place_has(const edf__place *p) {
   unsigned has = 0;
   for (int i = 0; i < EDF_MAX_INDEX; i++) has |= (unsigned)(p->factor[i] != 0) << i;
   return has;
 }
-static unsigned edf_slide__ref_has(const edf__ref *r) {
+static unsigned edf__ref_has(const edf__ref *r) {
   unsigned has = 0;
-  for (int d = 0; d < r->rank; d++) has |= edf_slide__place_has(&r->place[d]);
+  for (int d = 0; d < r->rank; d++) has |= edf__place_has(&r->place[d]);
   return has;
 }
+static unsigned edf__term_has(const edf__equation *e, const edf__term *t) {
+  unsigned has = 0;
+  for (int f = t->first; f < t->first + t->n; f++) has |= edf__ref_has(&e->ref[f]);
+  return has;
+}
+/* Returns the index that is alone in its position, or -1. */
+static int edf__alone(const edf__equation *e, const edf__place *p) {
+  for (int i = 0; i < e->n_index; i++)
+    if (p->factor[i] == 1 && p->constant == 0 && edf__place_has(p) == 1u << i) return i;
+  return -1;
+}
+
 static unsigned edf_slide__refs_have(const edf__equation *e, int f, int end) {
   unsigned has = 0;
-  for (; f < end; f++) has |= edf_slide__ref_has(&e->ref[f]);
+  for (; f < end; f++) has |= edf__ref_has(&e->ref[f]);
   return has;
 }
 
@@ -419,13 +496,6 @@ static const char *edf_slide__first_of(const edf__equation *e, unsigned has) {
   int i = 0;
   while (has && !(has >> i & 1)) i++;
   return has ? e->index[i].name : NULL;
-}
-
-/* Adds a tensor, all zero, to an equation and returns it. Other tensors may move in memory. */
-static edf__ref *edf_slide__next_ref(edf__equation *e) {
-  size_t n = (size_t)++e->n_ref;
-  e->ref = (edf__ref *)edf__grow(&edf.computed, e->ref, n * sizeof *e->ref);
-  return (edf__ref *)memset(&e->ref[n - 1], 0, sizeof *e->ref);
 }
 
 /* Stops if a term has no index i of the left side but sums I. This typo would still train. */
@@ -440,6 +510,599 @@ static void edf_slide__check_cases(const edf__equation *e, const char *at, unsig
     }
 }
 
+/* ==== >>sizes  The size of each index ==================================================== */
+
+/* The state of an equation's node. */
+typedef struct edf__einsum {
+  edf__equation e;                       /* as it runs: two factors a term, no read outside   */
+  edf__equation written;                 /* as the program wrote it, for prints               */
+  edf_node **operand;                    /* the operands of `written`                         */
+  int kind;                              /* 0 for sums; see edf__divisor                      */
+  int runs;                              /* 1 if its contractions compute it                  */
+  int generic;                           /* 1 if its indices have the names of an operand's   */
+  ptrdiff_t extent[EDF_MAX_INDEX];       /* size of each index, 0 for a batch, -1 if unknown  */
+  const edf__ref *source[EDF_MAX_INDEX]; /* the tensor that gives the size, or NULL           */
+  int padded[EDF_MAX_RANK];              /* of a padded copy: its dimensions, else 0          */
+  edf_real outside;                      /* of a padded copy: the entries around the tensor   */
+  edf__contraction *run;                 /* 3 for each term: out += a b, and the swap rule's  */
+  int *winner;                           /* these two are for a maximum, see edf_slide.h      */
+  ptrdiff_t *window;
+} edf__einsum;
+static edf__einsum *edf__einsum_of(const edf_node *y) { return (edf__einsum *)y->state; }
+
+static const char *edf__show_ref(const edf__ref *r, edf_node **in) {
+  return edf__text("%s = %s", r->name, edf__show(in[r->operand]));
+}
+/* Returns a line of a message:  I is 100 in x = Relu "h" [b=64, 100]   built at hw1.c:55 */
+static const char *edf__show_size(const edf__index *l, ptrdiff_t n, const edf__ref *r,
+                                  edf_node **in) {
+  return edf__text("\n  %s is %s in %s", l->name, n ? edf__text("%ld", (long)n) : "the batch",
+                   edf__show_ref(r, in));
+}
+
+static void edf__check_rank(const edf__equation *e, const edf__ref *r, const edf_node *x) {
+  if (r->rank != x->rank)
+    edf__syntax(&e->scan, r->name, "%s has %d %s here, but the tensor has %d\n  %s = %s",
+                r->name, r->rank, r->rank == 1 ? "index" : "indices", x->rank, r->name,
+                edf__show(x));
+}
+
+/* An index alone in its position has the size of that dimension. All such dimensions agree. */
+static void edf__take_size(edf__einsum *m, edf_node **in, const edf__ref *r, int d) {
+  int i = edf__alone(&m->e, &r->place[d]);
+  if (i < 0 || r->operand < 0) return;
+  const edf__index *l = &m->e.index[i];
+  int n = in[r->operand]->dim[d];
+  if (l->bound && n && l->bound > n)
+    edf__syntax(&m->e.scan, r->place[d].at, "the bound %s<%d is larger than this dimension, %d"
+                "\n  %s", l->name, l->bound, n, edf__show_ref(r, in));
+  if (l->bound) return;
+  if (!m->source[i]) { m->source[i] = r; m->extent[i] = n; }
+  if (m->extent[i] != n)
+    edf__syntax(&m->e.scan, r->place[d].at, "index %s has two different sizes%s%s", l->name,
+                edf__show_size(l, n, r, in),
+                edf__show_size(l, m->extent[i], m->source[i], in));
+}
+
+/* Finds the least and the greatest value of a position. An index without a size counts as 0.
+   Returns 0 if an index of the position is the unknown batch. */
+static int edf__reach(const edf__einsum *m, const edf__place *p, ptrdiff_t *least,
+                      ptrdiff_t *greatest) {
+  int known = 1;
+  *least = *greatest = p->constant;
+  for (int i = 0; i < m->e.n_index; i++) {
+    if (!p->factor[i] || m->extent[i] < 0) continue;
+    ptrdiff_t far = (m->extent[i] - 1) * p->factor[i];
+    if (m->extent[i] == 0) known = 0;
+    if (far > 0) *greatest += far;
+    else *least += far;
+  }
+  return known;
+}
+
+/* Stops because position d of r reads outside. */
+EDF__NORETURN static void edf__read_error(const edf__einsum *m, edf_node **in,
+                                          const edf__ref *r, int d, ptrdiff_t least,
+                                          ptrdiff_t greatest) {
+  const edf_node *x = in[r->operand];
+  const char *index = NULL, *hint = "", *sizes = "";
+  for (int i = 0; i < m->e.n_index; i++) {
+    const edf__ref *source = m->source[i];
+    if (!r->place[d].factor[i]) continue;
+    if (!index || !source) index = m->e.index[i].name;
+    if (source && source->operand != r->operand)
+      sizes = edf__show_size(&m->e.index[i], m->extent[i], source, in);
+  }
+  if (index)
+    hint = edf__text(". With a bound, | %s<n, entries outside count as 0", index);
+  if (x->batched >> d & 1) hint = ": a dimension that depends on the batch is not padded";
+  const char *range = least == greatest ? edf__text("entry %ld", (long)least)
+                      : edf__text("entries %ld to %ld", (long)least, (long)greatest);
+  edf__syntax(&m->e.scan, r->place[d].at, "out of range: reads %s, but the dimension "
+              "has 0 to %d%s\n  %s%s", range, x->dim[d] - 1, hint,
+              edf__show_ref(r, in), sizes);
+}
+
+/* Stops if position d of r reads outside. Before the rewriting (m->runs is 0) it may, if one of
+   its indices has a bound. With i >= 0 it returns the largest size of index i, the only one
+   without a size, or 0 for the unknown batch. With i = -1 all have a size. */
+static ptrdiff_t edf__check_read(const edf__einsum *m, edf_node **in, const edf__ref *r, int d,
+                                 int i) {
+  const edf__place *p = &r->place[d];
+  ptrdiff_t least, greatest, n = in[r->operand]->dim[d];
+  if (!edf__reach(m, p, &least, &greatest) || n == 0) return 0;
+  int inside = least >= 0 && greatest < n, factor = i < 0 ? 1 : p->factor[i];
+  for (int k = 0; i < 0 && !m->runs && k < m->e.n_index; k++)
+    inside |= p->factor[k] && m->e.index[k].bound;
+  if (!inside) edf__read_error(m, in, r, d, least, greatest);
+  return 1 + (factor > 0 ? (n - 1 - greatest) / factor : least / -factor);
+}
+
+/* If a position has exactly one index without a size, that index is as large as it can be while
+   every read of the position is inside. Returns 1 if a size was found. */
+static int edf__find_sizes_in_sums(edf__einsum *m, edf_node **in) {
+  const edf__einsum before = *m;         /* Sizes that are found now count in the next call.  */
+  unsigned unknown = 0;
+  int found = 0;
+  for (int i = 0; i < m->e.n_index; i++) unknown |= (unsigned)(m->extent[i] < 0) << i;
+  for (const edf__ref *r = m->e.ref + 1; r < m->e.ref + m->e.n_ref; r++)
+    for (int d = 0; d < r->rank; d++) {
+      unsigned has = edf__place_has(&r->place[d]) & unknown;
+      int i = 0, several = (has & (has - 1)) != 0;
+      if (!has || several || r->operand < 0) continue;
+      while (!(has >> i & 1)) i++;
+      ptrdiff_t n = edf__check_read(&before, in, r, d, i);
+      if (m->extent[i] < 0 || n < m->extent[i]) m->extent[i] = n;
+      found = 1;
+    }
+  return found;
+}
+
+/* Finds the size of every index. It stays -1 if nothing gives it. */
+static void edf__find_extents(edf__einsum *m, edf_node **in) {
+  const edf__equation *e = &m->e;
+  memset(m->source, 0, sizeof m->source);
+  for (int i = 0; i < e->n_index; i++)
+    m->extent[i] = e->index[i].bound ? e->index[i].bound : -1;
+  for (int f = 1; f < e->n_ref; f++)
+    for (int d = 0; d < e->ref[f].rank; d++) edf__take_size(m, in, &e->ref[f], d);
+  while (edf__find_sizes_in_sums(m, in)) {}
+}
+/* Finds the size of every index. Stops if a size is unknown, or a read is outside. */
+static void edf__check_extents(edf__einsum *m, edf_node **in) {
+  edf__find_extents(m, in);
+  for (int f = 0; f < m->e.n_ref; f++)
+    for (int d = 0; d < m->e.ref[f].rank; d++) {
+      for (int i = 0; i < m->e.n_index; i++) {
+        const char *name = m->e.index[i].name;
+        if (m->e.ref[f].place[d].factor[i] && m->extent[i] < 0)
+          edf__syntax(&m->e.scan, name, "unknown size of %s: it is not a plain index on the "
+                      "right. Add '| %s<n'", name, name);
+      }
+      if (f > 0) edf__check_read(m, in, &m->e.ref[f], d, -1);
+    }
+}
+
+/* ==== >>einsum  Contractions as nodes ==================================================== */
+
+/* ---- Each term is a nest. The swap rule makes the nests of its gradients. */
+static edf_nest edf__swap(const edf_nest *forward, int x) {
+  edf_nest t = *forward;
+  for (int i = 0; i < t.n; i++) {
+    t.loop[i].s[EDF_OUT] = forward->loop[i].s[x];
+    t.loop[i].s[x] = forward->loop[i].s[EDF_OUT];
+  }
+  t.start[EDF_OUT] = forward->start[x];
+  t.start[x] = forward->start[EDF_OUT];
+  return t;
+}
+
+/* Sets the start and the strides of an operand from the positions of tensor r, node x. */
+static void edf__add_strides(edf_nest *nest, int operand, const edf__equation *e,
+                             const edf__ref *r, const edf_node *x) {
+  ptrdiff_t stride = 1;
+  for (int d = r->rank - 1; d >= 0; d--) {
+    nest->start[operand] += r->place[d].constant * stride;
+    for (int i = 0; i < e->n_index; i++)
+      nest->loop[i].s[operand] += r->place[d].factor[i] * stride;
+    stride *= x->dim[d];
+  }
+}
+
+/* Returns the divisor of a term: for kind 'm', a mean, the number n of summed entries, for 's'
+   n - 1, else 1. Only edf_slide.h makes kinds other than 0. It also has 'x', a maximum, and
+   'p', a position on the left that a tensor gives. */
+static double edf__divisor(const edf__einsum *m, const edf__equation *e, const edf__term *t) {
+  double entries = 1;
+  for (int i = 0; i < e->n_index; i++)
+    if (!e->index[i].left && edf__term_has(e, t) >> i & 1)
+      entries *= (double)m->extent[i];
+  return m->kind == 'm' ? entries : m->kind == 's' ? entries - 1 : 1;
+}
+
+static void edf__make_term(const edf_node *y, const edf__term *t, edf__contraction *run) {
+  const edf__einsum *m = edf__einsum_of(y);
+  const edf__equation *e = &m->e;
+  unsigned has = edf__ref_has(e->ref) | edf__term_has(e, t);
+  edf_nest nest;
+  memset(&nest, 0, sizeof nest);
+  nest.alpha = (edf_real)(t->number / edf__divisor(m, e, t));
+  edf__add_strides(&nest, EDF_OUT, e, e->ref, y);
+  for (int f = 0; f < t->n; f++) {
+    const edf__ref *r = &e->ref[t->first + f];
+    edf__add_strides(&nest, EDF_A + f, e, r, y->in[r->operand]);
+  }
+  for (int i = 0; i < e->n_index; i++)
+    if (has >> i & 1) {                  /* Moves the loops of this term to the front.        */
+      nest.loop[nest.n] = nest.loop[i];
+      nest.loop[nest.n].n = m->extent[i];
+      nest.loop[nest.n++].index = e->index[i].name;
+    }
+  for (int x = EDF_OUT; x <= EDF_B; x++) {
+    run[x].planned = 0;
+    run[x].nest = edf__swap(&nest, x);   /* The swap with EDF_OUT changes nothing.            */
+  }
+}
+
+/* Finds the shape of an equation, and makes the nests of its terms. */
+static void edf__einsum_shape(edf_node *y) {
+  edf__einsum *m = edf__einsum_of(y);
+  size_t bytes = 3 * (size_t)m->e.n_term * sizeof *m->run;
+  edf__check_extents(m, y->in);
+  y->rank = m->e.ref->rank;
+  for (int d = 0; d < y->rank; d++) {
+    ptrdiff_t least, greatest;
+    const edf__place *p = &m->e.ref->place[d];
+    int known = edf__reach(m, p, &least, &greatest);
+    if (known && least < 0)
+      edf__syntax(&m->e.scan, p->at, "this position writes entry %ld, below 0", (long)least);
+    if (known && greatest >= INT_MAX)
+      edf__syntax(&m->e.scan, p->at, "this dimension is too long: %ld", (long)greatest + 1);
+    y->dim[d] = m->padded[d] ? m->padded[d] : known ? (int)greatest + 1 : 0;
+  }
+  m->run = (edf__contraction *)edf__grow(&edf.computed, m->run, bytes);
+  for (int t = 0; m->runs && t < m->e.n_term; t++)
+    edf__make_term(y, &m->e.term[t], m->run + 3 * t);
+}
+
+/* ---- Masks. A pair that a mask excludes has no influence, also if it is NaN or infinite. If
+   all products are finite, another factor is 0 for these pairs, and the fast loops run. If one
+   may not be, and on a device, a slower loop leaves the pairs out. */
+
+/* ---- Masks. A pair that a mask excludes has no influence, also if it is NaN or infinite. If
+   all products are finite, another factor is 0 for these pairs, and the fast loops run. If one
+   may not be, and on a device, a slower loop leaves the pairs out. */
+
+/* Returns masks a and b as one, for a nest without the index u between them: s<=u and u<=t are
+   s<=t. Returns a, if b is NULL. */
+static edf_mask edf__join_masks(edf_mask a, const edf_mask *b) {
+  if (!b) return a;
+  a.high = b->high;
+  a.constant += b->constant;
+  return a;
+}
+/* Finds the masks of a term for the loops of its nest. An index that the nest does not have
+   takes the value that excludes least. Returns how many masks there are. */
+static int edf__find_masks(const edf__einsum *m, const edf__term *t, edf_mask *to) {
+  unsigned has = edf__ref_has(m->e.ref) | edf__term_has(&m->e, t);
+  int loop[EDF_MAX_INDEX], n_loop = 0, n = 0, masks = m->e.n_mask;
+  for (int i = 0; i < EDF_MAX_INDEX; i++) loop[i] = has >> i & 1 ? n_loop++ : -1;
+  for (int k = 0; k < masks * (masks + 1) && n < EDF__MAX_MASK; k++) {
+    int i = k % masks, j = k / masks - 1, u = m->e.mask[i].high;     /* j is -1: mask i alone */
+    if (!(t->masks >> i & 1)) continue;
+    if (j >= 0 && (!(t->masks >> j & 1) || u < 0 || u != m->e.mask[j].low || loop[u] >= 0))
+      continue;
+    edf_mask mask = edf__join_masks(m->e.mask[i], j < 0 ? NULL : &m->e.mask[j]);
+    if (mask.high >= 0 && loop[mask.high] < 0)
+      mask.constant -= (int)m->extent[mask.high] - 1;
+    if (mask.low >= 0) mask.low = loop[mask.low];
+    if (mask.high >= 0) mask.high = loop[mask.high];
+    to[n++] = mask;
+  }
+  return n;
+}
+/* Adds alpha a b to out, as edf_contract_reference, for the steps that all masks keep. */
+static void edf__contract_kept(const edf_nest *nest, const edf_mask *mask, int n_mask,
+                               edf_real *out, const edf_real *a, const edf_real *b) {
+  ptrdiff_t i[EDF_MAX_INDEX] = { 0 };
+  int k;
+  for (k = 0; k < nest->n; k++) if (nest->loop[k].n <= 0) return;
+  do {
+    int keep = 1;
+    for (k = 0; k < n_mask; k++) {
+      ptrdiff_t low = mask[k].low < 0 ? 0 : i[mask[k].low];
+      keep &= low - (mask[k].high < 0 ? 0 : i[mask[k].high]) + mask[k].constant <= 0;
+    }
+    if (keep)
+      out[edf__entry(nest, EDF_OUT, i)] += nest->alpha * a[edf__entry(nest, EDF_A, i)] *
+                                           b[edf__entry(nest, EDF_B, i)];
+    for (k = nest->n - 1; k >= 0 && ++i[k] == nest->loop[k].n; k--) i[k] = 0;
+  } while (k >= 0);
+}
+
+/* Returns 1 if all numbers are so small that no product of three of them is infinite. */
+static int edf__are_small(const edf_real *v, size_t n) {
+  const edf_real limit = (edf_real)(EDF_REAL_IS_DOUBLE ? 1e100 : 1e12);
+  int bad = 0;
+  for (size_t i = 0; i < n; i++) bad |= !(v[i] > -limit && v[i] < limit);
+  return !bad;
+}
+/* Runs a term with masks, on a device if it has a kernel. */
+static void edf__run_kept(const edf_nest *nest, const edf_mask *mask, int n_mask,
+                          edf_node *const of[3], unsigned grads) {
+  edf_device_table *device = edf_device;
+  if (device && device->kept && device->kept(nest, mask, n_mask, of, grads)) return;
+  for (int k = 0; device && k < 3; k++)
+    if (of[k]) device->pull(of[k], grads >> k & 1 ? EDF_GRAD : EDF_VALUE);
+  edf__contract_kept(nest, mask, n_mask, edf__array_of(of, grads, EDF_OUT),
+                     edf__array_of(of, grads, EDF_A), edf__array_of(of, grads, EDF_B));
+  if (device) device->push(of[EDF_OUT], grads & 1 ? EDF_GRAD : EDF_VALUE);
+}
+/* Runs term number `t` of y, or for x = 1 or 2 the gradient of its factor x - 1. */
+static void edf__run_term(const edf_node *y, int t, int x, int assign, edf_node *const of[3],
+                          unsigned grads) {
+  edf__einsum *m = edf__einsum_of(y);
+  edf__contraction *c = &m->run[3 * t + x];
+  edf_mask mask[EDF__MAX_MASK];
+  int fast = !m->e.term[t].masks || (!edf_device && edf__are_small(&c->nest.alpha, 1));
+  for (int k = EDF_A; m->e.term[t].masks && fast && k <= EDF_B; k++)
+    fast = edf__are_small(edf__array_of(of, grads, k), of[k] ? of[k]->size : 1);
+  if (fast) { edf__contract(c, assign, of, grads); return; }
+  if (assign) edf__fill(of[EDF_OUT], grads & 1 ? EDF_GRAD : EDF_VALUE, 0);
+  edf__run_kept(&c->nest, mask, edf__find_masks(m, &m->e.term[t], mask), of, grads);
+}
+
+/* Returns factor f of a term, or NULL for the number 1. */
+static edf_node *edf__factor(const edf_node *y, const edf__term *t, int f) {
+  return f < t->n ? y->in[edf__einsum_of(y)->e.ref[t->first + f].operand] : NULL;
+}
+static void edf__einsum_forward(edf_node *y) {
+  edf__einsum *m = edf__einsum_of(y);
+  int first = m->outside != 0 ? EDF__PART : EDF__ASSIGN;
+  if (first == EDF__PART) edf__fill(y, EDF_VALUE, m->outside);
+  for (int i = 0; i < m->e.n_term; i++) {
+    const edf__term *t = &m->e.term[i];
+    edf_node *of[3] = { y, edf__factor(y, t, 0), edf__factor(y, t, 1) };
+    edf__run_term(y, i, 0, i ? EDF__ADD : first, of, 0);
+  }
+}
+static void edf__einsum_backward(edf_node *y) {
+  edf__einsum *m = edf__einsum_of(y);
+  for (int i = 0; i < m->e.n_term; i++) {
+    const edf__term *t = &m->e.term[i];
+    for (int f = 0; f < t->n; f++) {     /* y.grad takes the place of factor x: swap rule     */
+      edf_node *x = edf__factor(y, t, f), *other = edf__factor(y, t, 1 - f);
+      edf_node *of[3] = { x, f ? other : y, f ? y : other };
+      if (!x->grad) continue;
+      edf__run_term(y, i, 1 + f, x->grad_is_zero ? EDF__ASSIGN : EDF__ADD, of, 1u | 2u << f);
+      x->grad_is_zero = 0;
+    }
+  }
+}
+static const edf_op edf__einsum_op = { "Einsum", edf__einsum_shape, edf__einsum_forward,
+                                       edf__einsum_backward, NULL, NULL, NULL };
+/* Returns 1 if the state of y is an equation. A lookup's is one, too. */
+static int edf__has_equation(const edf_node *y) { return y->shape == edf__einsum_shape; }
+static int edf__is_equation(const edf_node *y) {
+  return y->shape == edf__einsum_shape && edf__einsum_of(y)->runs;
+}
+
+/* ---- Constructors */
+
+/* Makes the node of an equation that needs no more rewriting. The op computes it. */
+static edf_node *edf__einsum_node(edf__site at, const edf_op *op, const edf__einsum *m, int n,
+                                  edf_node **in) {
+  edf_op about = *op;
+  about.name = at.op;
+  edf_node *y = edf__computed(&about, at.file, at.line, n, in);
+  y->state = memcpy(edf__alloc(&edf.computed, sizeof *m), m, sizeof *m);
+  y->about = op;
+  y->nests = (char)(op == &edf__einsum_op ? 2 : m->runs);
+  edf__write(y)->compiled = 1;
+  if (!strcmp(at.op, "Einsum")) y->name = m->e.ref->name;
+  return edf__add_compnode(y);
+}
+
+/* ==== >>rewriting  Padded copies, and products of more than two factors ================== */
+/* Returns an equation with the indices of m, and no tensors yet. */
+static edf__einsum edf__equation_like(const edf__einsum *m) {
+  edf__einsum like = *m;
+  like.e.ref = NULL;
+  like.e.n_ref = like.e.n_term = like.e.n_operand = like.kind = like.written.n_ref = 0;
+  like.runs = 1;
+  return like;
+}
+
+/* If factor r reads outside x, returns a copy of what it reads, with `outside` around it, and
+   lets r read the copy. Else returns x. With c as the least position read, copy[i] = x[i+c]. */
+static edf_node *edf__pad(const edf__einsum *m, edf__site at, edf__ref *r, edf_node *x) {
+  static const char *const names[EDF_MAX_RANK] = { "i", "j", "k", "l", "m", "n", "o", "p" };
+  edf__einsum copy = edf__equation_like(m);
+  edf__ref to = *r, from = *r;
+  edf__term term = { 1, 1, 1, r->name, 0 };
+  int outside = 0;
+  for (int d = 0; d < r->rank; d++) {
+    ptrdiff_t least, greatest, n = x->dim[d];
+    int known = edf__reach(m, &r->place[d], &least, &greatest) && !(x->batched >> d & 1);
+    edf__index index = { names[d], 1, 0 };
+    edf__place plain = { { 0 }, 0, 0, r->place[d].at };
+    plain.factor[d] = 1;
+    from.place[d] = to.place[d] = plain;
+    copy.e.index[d] = index;
+    if (!known || (least >= 0 && greatest < n)) continue;
+    ptrdiff_t begin = least > 0 ? least : 0, end = greatest < n ? greatest + 1 : n;
+    int empty = end <= begin;            /* 1 if all reads are outside: the copy is 0         */
+    if (empty) { term.number = 0; begin = 0; end = 1; }
+    copy.e.index[d].bound = (int)(end - begin);
+    copy.padded[d] = (int)(greatest - least + 1);
+    from.place[d].constant = (int)begin;
+    to.place[d].constant = empty ? 0 : (int)(begin - least);
+    r->place[d].constant -= (int)least;
+    outside = 1;
+  }
+  if (!outside) return x;
+  at.op = "Pad";
+  copy.outside = m->kind == 'x' ? -(edf_real)HUGE_VAL : 0;
+  copy.e.n_index = r->rank;
+  copy.e.n_mask = 0;
+  copy.e.term[copy.e.n_term++] = term;
+  to.operand = -1;
+  from.operand = 0;
+  *edf__next_ref(&copy.e) = to;
+  *edf__next_ref(&copy.e) = from;
+  edf_node *y = edf__einsum_node(at, &edf__einsum_op, &copy, 1, &x);
+  edf__write(y)->is_mask = copy.outside != 0;
+  return y;
+}
+
+/* Returns the number of entries of a tensor with these indices. An unknown batch counts as
+   64. */
+static double edf__volume(const edf__einsum *m, unsigned has) {
+  double volume = 1;
+  for (int i = 0; i < m->e.n_index; i++)
+    if (has >> i & 1) volume *= m->extent[i] ? (double)m->extent[i] : 64;
+  return volume;
+}
+/* Replaces the two factors of term t whose product is cheapest by their product. x[f] is the
+   node of factor f. */
+static void edf__multiply_pair(edf__einsum *m, edf__site at, edf__term *t, edf_node **x) {
+  edf__ref left = { "product", -1, 0, { { { 0 }, 0, 0, NULL } } }, *r = m->e.ref + t->first;
+  edf__term both = { 1, 1, 2, t->at, t->masks };
+  int first = 0, second = 1;
+  double best = HUGE_VAL;
+  unsigned keeps = 0;                    /* the indices of the product                        */
+  for (int i = 0; i < t->n; i++)
+    for (int j = i + 1; j < t->n; j++) {
+      unsigned has = edf__ref_has(&r[i]) | edf__ref_has(&r[j]), needed = edf__ref_has(m->e.ref);
+      for (int k = 0; k < t->n; k++) if (k != i && k != j) needed |= edf__ref_has(&r[k]);
+      double cost = edf__volume(m, has) + edf__volume(m, has & needed);
+      if (cost < best) { best = cost; first = i; second = j; keeps = has & needed; }
+    }
+  for (int i = 0; i < m->e.n_index; i++) {
+    if (!(keeps >> i & 1)) continue;
+    if (left.rank == EDF_MAX_RANK)
+      edf__syntax(&m->e.scan, t->at, "the product of %s and %s has more than %d indices",
+                  r[first].name, r[second].name, EDF_MAX_RANK);
+    left.place[left.rank].at = t->at;
+    left.place[left.rank++].factor[i] = 1;
+  }
+  edf__einsum product = edf__equation_like(m);
+  edf_node *pair[2] = { x[first], x[second] };
+  at.op = "Product";
+  product.e.term[product.e.n_term++] = both;
+  *edf__next_ref(&product.e) = left;
+  *edf__next_ref(&product.e) = r[first];
+  *edf__next_ref(&product.e) = r[second];
+  product.e.ref[1].operand = 0;
+  product.e.ref[2].operand = 1;
+  r[first] = left;
+  x[first] = edf__einsum_node(at, &edf__einsum_op, &product, 2, pair);
+  t->n--;                                /* The last factor fills the gap, and the product    */
+  r[second] = r[t->n];                   /* stands in its place: so nothing reads the pair.   */
+  x[second] = x[t->n];
+  r[t->n] = left;
+  x[t->n] = x[first];
+}
+
+/* Rewrites an equation until no factor reads outside and no term has more than two factors.
+   Copies and products replace the operands that only they read. */
+static void edf__rewrite(edf__einsum *m, edf__site at, edf_node **in) {
+  edf_node copy[EDF__MAX_REF], *x[EDF__MAX_REF];
+  int rewritten = 0;
+  size_t bytes = (size_t)m->e.n_ref * sizeof *m->e.ref;
+  for (int k = 0; k < m->e.n_operand; k++) {
+    copy[k] = edf__without_batch(in[k]);
+    x[k] = &copy[k];
+  }
+  edf__check_extents(m, x);
+  for (int i = 0; i < m->e.n_index; i++)          /* A product may have no other size of it. */
+    if (m->extent[i] > 0) m->e.index[i].bound = (int)m->extent[i];
+  m->e.ref = (edf__ref *)memcpy(edf__alloc(&edf.computed, bytes), m->e.ref, bytes);
+  for (int f = 1; f < m->e.n_ref; f++) {
+    edf_node *operand = in[m->e.ref[f].operand];
+    x[f] = edf__pad(m, at, &m->e.ref[f], operand);
+    rewritten |= x[f] != operand;
+  }
+  for (edf__term *t = m->e.term; t < m->e.term + m->e.n_term; t++)
+    for (; t->n > 2; rewritten = 1) edf__multiply_pair(m, at, t, x + t->first);
+  if (!rewritten) return;
+  m->e.n_operand = 0;
+  for (int f = 1; f < m->e.n_ref; f++) {           /* Numbers the operands again.             */
+    int k = 0;
+    while (k < m->e.n_operand && in[k] != x[f]) k++;
+    if (k == m->e.n_operand) in[m->e.n_operand++] = x[f];
+    m->e.ref[f].operand = k;
+  }
+}
+
+/* Returns 1 for a padded copy or a product that an equation needs. Prints show it inline. */
+EDF__USED static int edf__is_helper(const edf_node *x) {
+  return x->kind == EDF_COMPNODE && edf__is_equation(x) && !edf__einsum_of(x)->written.n_ref;
+}
+
+/* Makes the node of any equation. Part Two rewrites it first, if it has to. In a lookup a
+   tensor gives a position of another one: y[b,j] = W[k[b],j]. It is not rewritten, and an op
+   of edf_slide.h computes it. If op is NULL, the node is an Einsum. */
+static edf_node *edf__equation_node(const edf__site *at, const edf_op *op, int kind,
+                                    const edf__equation *e, int n, edf_node **operands) {
+  edf_node *in[EDF__MAX_REF];
+  edf__einsum m;
+  int is_lookup = 0;
+  memset(&m, 0, sizeof m);
+  m.e = m.written = *e;
+  m.kind = kind;
+  edf__check_operands(*at, n, operands);
+  m.operand = (edf_node **)edf__alloc(&edf.computed, ((size_t)n + 1) * sizeof *in);
+  for (int k = 0; k < n; k++) m.operand[k] = in[k] = operands[k];
+  for (int f = 0; f < e->n_ref; f++) {
+    const edf__ref *r = &e->ref[f];
+    if (f > 0) edf__check_rank(e, r, in[r->operand]);
+    for (int d = 0; d < r->rank; d++) is_lookup |= r->place[d].by;
+  }
+  if (!is_lookup) edf__rewrite(&m, *at, in);
+  m.runs = !is_lookup;
+  for (int t = 0; t < m.e.n_term; t++)
+    if (m.e.term[t].n > 2) edf__syntax(&e->scan, m.e.term[t].at, "more than two factors");
+  return edf__einsum_node(*at, op ? op : &edf__einsum_op, &m, m.e.n_operand, in);
+}
+
+/* ---- The names of a node's indices: of the left side of its equation, or of a text "[b,t,j]",
+   or of the node that it was computed from. If nothing names them, they are i, j, k. */
+enum { EDF__LETTER = 16 };
+typedef struct {
+  int n;
+  char name[EDF_MAX_RANK][EDF__LETTER];
+} edf__letters;
+
+/* Adds an index in lower case. Returns 0 if it is there already. */
+static int edf__add_letter(edf__letters *l, const char *name) {
+  char *to = l->name[l->n];
+  int n = 0;
+  for (; n < EDF__LETTER - 1 && (edf__is_letter(name[n]) || edf__is_digit(name[n])); n++)
+    to[n] = edf__lower(name[n]);
+  to[n] = 0;
+  for (int k = 0; k < l->n; k++) if (!strcmp(l->name[k], to)) return 0;
+  l->n++;
+  return 1;
+}
+
+/* Adds an index that nothing names. */
+static void edf__any_letter(edf__letters *l, const edf_node *x) {
+  char any[2] = "i";
+  if (l->n == 0 && (x->batched & 1) && edf__add_letter(l, edf.batch_name)) return;
+  while (!edf__add_letter(l, any)) ++*any;         /* i, j, k ... */
+}
+
+static int edf__names_indices(const edf_node *x) {
+  return (x->written && x->written->letters) ||
+         (edf__is_equation(x) && !edf__einsum_of(x)->generic);
+}
+/* Returns the node whose indices x has, or NULL if nothing names them. */
+static const edf_node *edf__letter_source(const edf_node *x) {
+  while (!edf__names_indices(x) && x->n_in && !(x->written && x->written->letters_of < 0)) {
+    int second = x->n_in == 2 && x->in[1]->rank > x->in[0]->rank;
+    if (x->n_in == 2 && edf__is_equation(x) && x->in[0]->rank == x->in[1]->rank)
+      second = !edf__letter_source(x->in[0]);
+    x = x->in[x->written && x->written->letters_of ? x->written->letters_of : second];
+  }
+  return edf__names_indices(x) ? x : NULL;
+}
+
+static inline edf__letters edf__letters_of(const edf_node *y) {
+  edf__letters l = { 0, { { 0 } } };
+  const edf_node *x = edf__letter_source(y);
+  const char *c = x && x->written ? x->written->letters : NULL;
+  const edf__equation *e = x && !c ? &edf__einsum_of(x)->e : NULL;
+  for (int d = 0; x && d < x->rank; d++) {
+    int i = e ? edf__alone(e, &e->ref->place[d]) : -1;
+    const char *name = c ? c + 1 : i < 0 ? NULL : e->index[i].name;
+    if (!name || !edf__add_letter(&l, name)) edf__any_letter(&l, x);
+    if (c) c += 1 + strcspn(c + 1, ",]");
+  }
+  if (l.n > y->rank) l.n = y->rank;
+  while (l.n < y->rank) edf__any_letter(&l, y);
+  return l;
+}
 /* Stops unless all indices of a line have a size. */
 static void edf_slide__check_known(const edf__einsum *m) {
   for (int i = 0; i < m->e.n_index; i++) {
@@ -592,7 +1255,7 @@ static const edf_op edf_slide__normalize_op = { "NormalizeOver", NULL,
    infinity. The summed loops run over the window. For each entry of y, winner[] has the number
    of the first greatest entry in the window. It receives the gradient. NaN wins. ---- */
 /* Returns the plan of a maximum: its loops, and the offset in x of each window entry. */
-static edf_window edf_slide__window_of(const edf_node *y, const edf_nest *t) {
+static edf_window edf_slide__window_of(edf_node *y, const edf_nest *t) {
   edf__einsum *m = (edf__einsum *)y->state;
   edf_window w;
   memset(&w, 0, sizeof w);
@@ -604,6 +1267,7 @@ static edf_window edf_slide__window_of(const edf_node *y, const edf_nest *t) {
   w.offset = m->window = (ptrdiff_t *)edf__grow(&edf.computed, m->window, table);
   w.winner = m->winner = (int *)edf__grow(&edf.computed, m->winner,
                                           y->size * sizeof *w.winner);
+  edf__write(y)->kept = w.winner;
   for (ptrdiff_t k = 0; k < w.n; k++) {
     ptrdiff_t rest = k;
     w.offset[k] = 0;
@@ -878,7 +1542,7 @@ static edf_slide__lookup edf_slide__plan_lookup(const edf_node *y) {
   if (last < 0 || p.of.place[d].factor[last] != 1) return p;
   edf__reach(m, &p.of.place[d], &least, &most);
   if (least < 0 || most >= p.table->dim[d]) return p;
-  while (d-- > 0) others |= edf_slide__place_has(&p.of.place[d]);
+  while (d-- > 0) others |= edf__place_has(&p.of.place[d]);
   if (!(others >> last & 1)) p.run = (size_t)p.entries->dim[p.at->rank - 1];
   return p;
 }
@@ -1197,7 +1861,7 @@ static int edf_slide__limit(const edf_slide__statement *l, const edf_slide__expr
 /* Returns the indices of x, except indices that x sums or that have a number in this step. */
 static unsigned edf_slide__expr_has(const edf_slide__statement *l, const edf_slide__expr *x) {
   unsigned has = 0;
-  if (x->sort == EDF_SLIDE__A_TENSOR) has = edf_slide__ref_has(&l->m.e.ref[x->which]);
+  if (x->sort == EDF_SLIDE__A_TENSOR) has = edf__ref_has(&l->m.e.ref[x->which]);
   if (x->sort == EDF_SLIDE__A_NAME && !(x->number > 0)) has = 1u << x->which;
   for (const edf_slide__expr *k = x->in; k; k = k->next) has |= edf_slide__expr_has(l, k);
   unsigned own = x->sort == EDF_SLIDE__AN_OVER ? edf_slide__own_masks(l, x) : 0;
@@ -1289,14 +1953,14 @@ static int edf_slide__read_list(edf_slide__statement *l, edf_slide__expr **list,
                                 edf_slide__expr *(*read)(edf_slide__statement *)) {
   edf__scan *s = &l->m.e.scan;
   int n = 0;
-  for (; n == 0 || edf_slide__accept(s, ','); n++)
+  for (; n == 0 || edf__accept(s, ','); n++)
     *list = edf_slide__append_expr(*list, read(l));
-  edf_slide__expect(s, ')', "')' or ','");
+  edf__expect(s, ')', "')' or ','", "");
   return n;
 }
 static edf_slide__expr *edf_slide__read_bracket(edf_slide__statement *l) {
   edf_slide__expr *x = edf_slide__read_sum(l);
-  edf_slide__expect(&l->m.e.scan, ')', "')'");
+  edf__expect(&l->m.e.scan, ')', "')'", "");
   return x;
 }
 
@@ -1311,7 +1975,7 @@ static edf_slide__expr *edf_slide__read_call(edf_slide__statement *l, const char
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_CALL, name, NULL);
   int n = 1, wanted = (int)strlen(edf_slide__functions[f].takes);
   x->which = f;
-  x->closed = !edf_slide__accept(s, '(');
+  x->closed = !edf__accept(s, '(');
   if (x->closed) x->in = edf_slide__read_factor(l);
   else n = edf_slide__read_list(l, &x->in, edf_slide__read_sum);
   if (n != wanted)
@@ -1322,7 +1986,7 @@ static edf_slide__expr *edf_slide__read_call(edf_slide__statement *l, const char
 }
 
 static edf_slide__expr *edf_slide__read_index(edf_slide__statement *l) {
-  const char *name = edf_slide__identifier(&l->m.e.scan, "an index");
+  const char *name = edf__identifier(&l->m.e.scan, "an index");
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_NAME, name, NULL);
   x->which = edf__index_of(&l->m.e, name);
   x->number = 0;
@@ -1348,15 +2012,15 @@ static int edf_slide__read_place(edf__equation *e, int f) {
   edf_slide__statement *l = (edf_slide__statement *)e->line;
   edf__scan *s = &e->scan;
   edf_slide__expr *x = NULL;
-  edf_slide__peek(s);
+  edf__peek(s);
   const char *at = s->at, *behind = at + strlen(at + s->size);
   behind += strspn(behind, " ");
-  if (edf_slide__accept(s, '(')) {
+  if (edf__accept(s, '(')) {
     x = edf_slide__new_expr(EDF_SLIDE__A_GROUP, at, NULL);
     edf_slide__read_list(l, &x->in, edf_slide__read_index);
-  } else if (edf_slide__is_letter(*at) && (*behind == '[' || *behind == '('))
+  } else if (edf__is_letter(*at) && (*behind == '[' || *behind == '('))
     x = edf_slide__read_atom(l);
-  if (x && strchr("+-*/^", edf_slide__peek(s)) && *s->at)
+  if (x && strchr("+-*/^", edf__peek(s)) && *s->at)
     edf__syntax(s, s->at, "a lookup position is one tensor or one call: write floor(n[b] - 1)");
   if (!x) return 0;
   x->place = e->ref[f].rank;
@@ -1376,11 +2040,11 @@ static edf_slide__expr *edf_slide__test_of(edf_slide__expr *a, edf_slide__expr *
 /* Reads <, <=, =, !=, > or >=. Returns which differences a - b make it true, as a sum: 1 for
    negative differences, 2 for 0, and 4 for positive differences. */
 static int edf_slide__read_comparison(edf__scan *s, const char *expected) {
-  char c = edf_slide__peek(s);
-  if (!c || !strchr("<>=!", c)) edf_slide__found(s, expected);
+  char c = edf__peek(s);
+  if (!c || !strchr("<>=!", c)) edf__found(s, expected, "");
   s->at++;
   int equal = *s->at == '=' && s->at++, which = c == '<' ? 1 : c == '>' ? 4 : c == '!' ? 5 : 2;
-  if (c == '!' && !equal) edf_slide__found(s, expected);
+  if (c == '!' && !equal) edf__found(s, expected, "");
   return equal && strchr("<>", c) ? which | 2 : which;
 }
 
@@ -1390,7 +2054,7 @@ static void edf_slide__read_size(edf__equation *e, int index, const char *name) 
   const char *at = e->scan.at;
   double n = 0;
   if (*bound) edf__syntax(&e->scan, name, "%s has two bounds", name);
-  for (; edf_slide__is_digit(*e->scan.at); e->scan.at++) n = 10 * n + (*e->scan.at - '0');
+  for (; edf__is_digit(*e->scan.at); e->scan.at++) n = 10 * n + (*e->scan.at - '0');
   if (n < 1) edf__syntax(&e->scan, at, "a bound is at least 1");
   if (n > 1e9) edf__syntax(&e->scan, at, "the number is too large: at most 1000000000");
   *bound = (int)n;
@@ -1404,15 +2068,15 @@ static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces) {
   int n = e->n_index, used = braces;
   edf_slide__expr *x = edf_slide__read_index(l), *t;
   unsigned bit = 1u << x->which;
-  if (braces && strchr(">=!", edf_slide__peek(s)) && *s->at)
+  if (braces && strchr(">=!", edf__peek(s)) && *s->at)
     edf__syntax(s, s->at, "in braces write an index, %s<5 or %s<=t. Entries count from 0, and "
                 "a test selects some: 1[%s > 0] x[%s]", x->at, x->at, x->at, x->at);
-  if (braces && edf_slide__peek(s) != '<') return bit;
+  if (braces && edf__peek(s) != '<') return bit;
   const char *expected = "'<' and a number, or '<=' and an index";
-  if (edf_slide__peek(s) != '<') edf_slide__found(s, expected);
+  if (edf__peek(s) != '<') edf__found(s, expected, "");
   int which = edf_slide__read_comparison(s, expected);
   /* Outside braces, a name that is no index yet is a tensor. The number counts classes. */
-  if (which == 1 && edf_slide__is_digit(edf_slide__peek(s))) {
+  if (which == 1 && edf__is_digit(edf__peek(s))) {
     for (int f = 0; f < e->n_ref; f++) used |= !strcmp(e->ref[f].name, x->at);
     if (x->which >= n && !used)
       edf__syntax(s, x->at, "%s is not an index and not a tensor of this line", x->at);
@@ -1452,15 +2116,15 @@ static edf_slide__expr *edf_slide__divisor_of(edf_slide__expr *base) {
 static edf_slide__expr *edf_slide__read_power(edf_slide__statement *l, edf_slide__expr *base) {
   edf__scan *s = &l->m.e.scan;
   const char *at = s->at;
-  if (!edf_slide__accept(s, '^')) return base;
-  double sign = edf_slide__first_sign(s);
-  char c = edf_slide__peek(s);
-  if (!edf_slide__is_digit(c) && c != '.' && c != '(')
+  if (!edf__accept(s, '^')) return base;
+  double sign = edf__first_sign(s);
+  char c = edf__peek(s);
+  if (!edf__is_digit(c) && c != '.' && c != '(')
     edf__syntax(s, s->at, "a power is a number, or a bracket without tensors");
   edf_slide__expr *power = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, s->at, NULL);
   power->number = sign;
   power->in =
-      edf_slide__accept(s, '(') ? edf_slide__read_bracket(l) : edf_slide__read_number_expr(l);
+      edf__accept(s, '(') ? edf_slide__read_bracket(l) : edf_slide__read_number_expr(l);
   base->next = power;
   return edf_slide__new_expr(EDF_SLIDE__A_POWER, at, base);
 }
@@ -1476,21 +2140,21 @@ static edf_slide__expr *edf_slide__read_over(edf_slide__statement *l, const char
   x->number = 1e-5;                      /* normalize's eps, unless the text gives it         */
   if (*index) x->over = 1u << edf__index_of(&l->m.e, index);
   else {
-    edf_slide__expect(s, '{', "an index or '{'");
-    do x->over |= edf_slide__read_bound(l, 1); while (edf_slide__accept(s, ','));
-    edf_slide__expect(s, '}', "'}' or ','");
+    edf__expect(s, '{', "an index or '{'", "");
+    do x->over |= edf_slide__read_bound(l, 1); while (edf__accept(s, ','));
+    edf__expect(s, '}', "'}' or ','", "");
   }
-  if (f > EDF_SLIDE__MEAN_OVER && edf_slide__accept(s, '(')) {
+  if (f > EDF_SLIDE__MEAN_OVER && edf__accept(s, '(')) {
     x->in = edf_slide__read_sum(l);
-    if (f == EDF_SLIDE__NORMALIZE_OVER && edf_slide__accept(s, ',')) {
-      edf_slide__peek(s);
+    if (f == EDF_SLIDE__NORMALIZE_OVER && edf__accept(s, ',')) {
+      edf__peek(s);
       x->number = edf__read_number(s);
     }
-    edf_slide__expect(s, ')', "')'");
+    edf__expect(s, ')', "')'", "");
     x->in = edf_slide__read_power(l, x->in);
     if (edf_slide__expr_has(l, x->in) & x->over) return x;
   }
-  double sign = x->in ? 1 : edf_slide__first_sign(s);
+  double sign = x->in ? 1 : edf__first_sign(s);
   x->closed = f > EDF_SLIDE__MEAN_OVER;  /* Its argument is the rest of the term.             */
   x->in = edf_slide__read_product(l, x->in);
   x->in->number *= sign;
@@ -1514,9 +2178,9 @@ static void edf_slide__check_end(const edf__scan *s) {
   if (*s->at == '=')
     edf__syntax(s, s->at, "expected a factor, an operator or the end of the line, found '='%s",
                 hint);
-  if (edf_slide__is_letter(*s->at) && memchr(s->at, '=', strcspn(s->at, "\n")))
+  if (edf__is_letter(*s->at) && memchr(s->at, '=', strcspn(s->at, "\n")))
     edf__syntax(s, s->at, "expected '|' or the end of the line, found an equation%s", hint);
-  edf_slide__found(s, "an operator, '|' or the end of the line");
+  edf__found(s, "an operator, '|' or the end of the line", "");
 }
 
 /* Stops if a name before a bracket is a word of another notation, and no line and no tensor has
@@ -1528,21 +2192,21 @@ static void edf_slide__check_call(const edf_slide__statement *l, const char *nam
 /* Reads a factor without its power: a test, number, bracket, function, tensor or name. */
 static edf_slide__expr *edf_slide__read_atom(edf_slide__statement *l) {
   edf__scan *s = &l->m.e.scan;
-  char c = edf_slide__peek(s);
+  char c = edf__peek(s);
   if (c == '1' && s->at[1] == '[') {
     s->at += 2;
     edf_slide__expr *a = edf_slide__read_sum(l);
     int which = edf_slide__read_comparison(s, "<, <=, =, !=, > or >=");
     a = edf_slide__test_of(a, edf_slide__read_sum(l), which);
-    edf_slide__expect(s, ']', "']'");
+    edf__expect(s, ']', "']'", "");
     return a;
   }
-  if (edf_slide__is_digit(c) || c == '.') return edf_slide__read_number_expr(l);
-  if (edf_slide__accept(s, '(')) return edf_slide__read_bracket(l);
+  if (edf__is_digit(c) || c == '.') return edf_slide__read_number_expr(l);
+  if (edf__accept(s, '(')) return edf_slide__read_bracket(l);
   if (c == '=') edf_slide__check_end(s);
-  const char *name = edf_slide__identifier(s, "a tensor, a function or a number");
+  const char *name = edf__identifier(s, "a tensor, a function or a number");
   int over = edf_slide__function_named(name, "_"), f = edf_slide__function_named(name, "x");
-  c = edf_slide__peek(s);
+  c = edf__peek(s);
   if (c != '[' && over >= 0) return edf_slide__read_over(l, name, over);
   if (c != '[' && f >= 0) return edf_slide__read_call(l, name, f);
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_NAME, name, NULL);
@@ -1561,8 +2225,8 @@ static edf_slide__expr *edf_slide__read_factor(edf_slide__statement *l) {
 
 /* Returns 1 if a factor follows. */
 static int edf_slide__at_factor(edf__scan *s) {
-  char c = edf_slide__peek(s);
-  return edf_slide__is_letter(c) || edf_slide__is_digit(c) || c == '(' || c == '.';
+  char c = edf__peek(s);
+  return edf__is_letter(c) || edf__is_digit(c) || c == '(' || c == '.';
 }
 
 /* Reads a product. `first` is the first factor if it has been read, else NULL. A factor after
@@ -1571,7 +2235,7 @@ static edf_slide__expr *edf_slide__read_product(edf_slide__statement *l,
                                                 edf_slide__expr *first) {
   edf__scan *s = &l->m.e.scan;
   int below = 0;
-  edf_slide__peek(s);
+  edf__peek(s);
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, s->at, NULL), *f = NULL;
   do {
     if (f && f->closed && !below)
@@ -1584,22 +2248,22 @@ static edf_slide__expr *edf_slide__read_product(edf_slide__statement *l,
     first = NULL;
     if (below && !half && (edf_slide__at_factor(s) || *s->at == '*'))
       edf__syntax(s, s->at, "ambiguous division: put brackets, as in (1/2) x[i]");
-    below = edf_slide__accept(s, '/');
-  } while (below || edf_slide__accept(s, '*') || edf_slide__at_factor(s));
+    below = edf__accept(s, '/');
+  } while (below || edf__accept(s, '*') || edf_slide__at_factor(s));
   return x;
 }
 
 static edf_slide__expr *edf_slide__read_sum(edf_slide__statement *l) {
   edf__scan *s = &l->m.e.scan;
-  edf_slide__peek(s);
+  edf__peek(s);
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_SUM, s->at, NULL);
-  int sign = edf_slide__first_sign(s);
+  int sign = edf__first_sign(s);
   do {
     edf_slide__expr *p = edf_slide__read_product(l, NULL);
     p->number *= sign;
     x->in = edf_slide__append_expr(x->in, p);
-    sign = edf_slide__peek(s) == '-' ? -1 : 1;
-  } while (edf_slide__accept(s, '+') || edf_slide__accept(s, '-'));
+    sign = edf__peek(s) == '-' ? -1 : 1;
+  } while (edf__accept(s, '+') || edf__accept(s, '-'));
   return x;
 }
 
@@ -1624,16 +2288,16 @@ static void edf_slide__join_lines(char *text) {
    tensors of the call, when their nodes exist. */
 static int edf_slide__read_node_call(edf_slide__statement *l) {
   edf__scan *s = &l->m.e.scan, ahead = *s;
-  if (!edf_slide__is_letter(edf_slide__peek(&ahead))) return 0;
-  const char *begin = ahead.at, *name = edf_slide__identifier(&ahead, ""), *open;
+  if (!edf__is_letter(edf__peek(&ahead))) return 0;
+  const char *begin = ahead.at, *name = edf__identifier(&ahead, ""), *open;
   int f = edf_slide__function_named(name, ":="), depth = 1;
-  if (f < 0 || !edf_slide__accept(&ahead, '(')) return 0;
+  if (f < 0 || !edf__accept(&ahead, '(')) return 0;
   const edf_slide__statement *by = edf_slide__line_of(l->slide, name);
   const edf_node *node = edf_slide__known(l->slide, name);
   if ((by && by != l && !by->m.e.ref->rank) || (node && !node->rank)) return 0;
   for (open = ahead.at; *ahead.at && depth; ahead.at++)
     depth += (*ahead.at == '(') - (*ahead.at == ')');
-  if (depth || (edf_slide__peek(&ahead) && !strchr("\n|", *ahead.at))) return 0;
+  if (depth || (edf__peek(&ahead) && !strchr("\n|", *ahead.at))) return 0;
   if (*edf_slide__functions[f].takes == '=') {
     s->at = open;
     l->kind = edf_slide__functions[f].takes[1];
@@ -1655,24 +2319,24 @@ static void edf_slide__read_statement(edf_slide__slide *all, edf__scan *from) {
   e->line = l;
   e->read_position = edf_slide__read_place;
   *s = *from;
-  const char *name = edf_slide__identifier(s, "a tensor");
-  if (!strcmp(name, "for") && edf_slide__is_letter(edf_slide__peek(s))) {
-    do l->loops |= 1u << edf_slide__read_index(l)->which; while (edf_slide__accept(s, ','));
-    edf_slide__expect(s, ':', "':' or ','");
-    name = edf_slide__identifier(s, "a tensor");
+  const char *name = edf__identifier(s, "a tensor");
+  if (!strcmp(name, "for") && edf__is_letter(edf__peek(s))) {
+    do l->loops |= 1u << edf_slide__read_index(l)->which; while (edf__accept(s, ','));
+    edf__expect(s, ':', "':' or ','", "");
+    name = edf__identifier(s, "a tensor");
   }
   l->where = edf_slide__read_tensor(l, edf_slide__new_expr(EDF_SLIDE__A_TENSOR, name, NULL));
   l->left = edf_slide__expr_has(l, l->where);
-  l->sign = edf_slide__first_sign(s);
-  l->adds = l->sign < 0 || edf_slide__accept(s, '+');
-  edf_slide__expect(s, '=', edf_slide__peek(s) != '(' ? "'=', '+=' or '-=' behind the left side"
-                    : "square brackets around indices, y[b,j]");
+  l->sign = edf__first_sign(s);
+  l->adds = l->sign < 0 || edf__accept(s, '+');
+  edf__expect(s, '=', edf__peek(s) != '(' ? "'=', '+=' or '-=' behind the left side"
+                    : "square brackets around indices, y[b,j]", "");
   if (!edf_slide__read_node_call(l))
     do l->right = edf_slide__append_expr(l->right, edf_slide__read_sum(l));
-    while (edf_slide__accept(s, ';'));
-  if (edf_slide__accept(s, '|'))
-    do edf_slide__read_bound(l, 0); while (edf_slide__accept(s, ','));
-  if (edf_slide__peek(s) && *s->at != '\n') edf_slide__check_end(s);
+    while (edf__accept(s, ';'));
+  if (edf__accept(s, '|'))
+    do edf_slide__read_bound(l, 0); while (edf__accept(s, ','));
+  if (edf__peek(s) && *s->at != '\n') edf_slide__check_end(s);
   *from = *s;
 }
 
@@ -1716,7 +2380,7 @@ static void edf_slide__read_declaration(edf_slide__slide *all, edf__scan *s, int
   const edf__site *at = &all->site;
   edf_node *x = edf__new_node(is_input ? EDF_INPUT : EDF_PARAMETER,
                               is_input ? "Input" : "Parameter", at->file, at->line, 0);
-  edf_slide__peek(s);
+  edf__peek(s);
   const char *begin = s->at;
   edf__read_declared(x, s);
   const edf_node *old = edf_slide__newest(x->name);
@@ -1728,13 +2392,13 @@ static void edf_slide__read_declaration(edf_slide__slide *all, edf__scan *s, int
 
 static void edf_slide__read_line(edf_slide__slide *all, edf__scan *s) {
   edf__scan before = *s;
-  const char *word = edf_slide__identifier(s, "a tensor");
+  const char *word = edf__identifier(s, "a tensor");
   int is_input = !strcmp(word, "input");
   if (is_input || !strcmp(word, "parameter"))
-    if (edf_slide__is_letter(edf_slide__peek(s))) {
-      do edf_slide__read_declaration(all, s, is_input); while (edf_slide__accept(s, ','));
-      if (edf_slide__peek(s) && *s->at != '\n')
-        edf_slide__found(s, "',' or the end of the line");
+    if (edf__is_letter(edf__peek(s))) {
+      do edf_slide__read_declaration(all, s, is_input); while (edf__accept(s, ','));
+      if (edf__peek(s) && *s->at != '\n')
+        edf__found(s, "',' or the end of the line", "");
       return;
     }
   *s = before;
@@ -1817,6 +2481,32 @@ static const char *edf_slide__first_with(const edf_slide__statement *l,
   for (int d = 0; d < r->rank && !at; d++)
     if (edf__place_has(&r->place[d]) & has) at = r->place[d].at;
   return at;
+}
+
+static int edf__count_letters(const char *name) {
+  int n = 0;
+  for (; *name; name++) n += (edf__lower(*name) != edf__upper(*name)) || (*name & 0xC0) == 0xC0;
+  return n;
+}
+/* Returns 1 if name a is name b with one letter more: Inn and In. */
+static int edf__has_letter_more(const char *a, const char *b) {
+  while (*b && *a == *b) { a++; b++; }
+  if (!edf__is_letter(*a) || *a == '_') return 0;
+  do a++; while ((*a & 0xC0) == 0x80);
+  return !strcmp(a, b);
+}
+/* `single` has the summed indices of a term that are in one tensor each. If two of them differ
+   by one letter, as in W[o,In] x[Inn], they are most likely one index. Else each factor would
+   be summed by itself. */
+static void edf__check_single(const edf__equation *e, const char *at, unsigned single) {
+  for (int i = 0; i < e->n_index; i++)
+    for (int j = 0; j < e->n_index; j++) {
+      const char *a = e->index[i].name, *b = e->index[j].name;
+      if (single >> i & single >> j & 1 && edf__has_letter_more(a, b) &&
+          edf__count_letters(b) >= 2)
+        edf__syntax(&e->scan, at, "%s and %s are summed, each in one tensor alone: did you "
+                    "mean %s? Else rename one", b, a, b);
+    }
 }
 
 /* Stops if `open` has an index: an index of x that nothing binds. */
@@ -2037,7 +2727,7 @@ static void edf_slide__check_loops(const edf_slide__statement *l) {
 static void edf_slide__count_indices(const edf_slide__statement *l, const edf_slide__expr *x,
                                      unsigned *once, unsigned *twice) {
   int names = x->sort == EDF_SLIDE__A_SUM || x->sort == EDF_SLIDE__AN_OVER;
-  unsigned has = x->sort == EDF_SLIDE__A_TENSOR ? edf_slide__ref_has(&l->m.e.ref[x->which]) : 0;
+  unsigned has = x->sort == EDF_SLIDE__A_TENSOR ? edf__ref_has(&l->m.e.ref[x->which]) : 0;
   *twice |= (*once & has) | (names ? x->over : 0);
   *once |= has;
   for (const edf_slide__expr *k = x->in; k; k = k->next)
@@ -2228,7 +2918,7 @@ static void edf_slide__new_parameter(edf_slide__statement *l, int f) {
   const edf_slide__expr *x = l->tensor[f];
   const edf__site *at = &l->slide->site;
   int by_value = x->in && x->in->sort != EDF_SLIDE__A_GROUP;
-  unsigned sums = edf_slide__ref_has(r) & (by_value ? ~0u : x->over);
+  unsigned sums = edf__ref_has(r) & (by_value ? ~0u : x->over);
   double n = 1;                          /* entries in one sum, or in a row of a lookup table */
   int dim[EDF_MAX_RANK] = { 0 };
   for (int g = f; g < l->m.e.n_ref; g++)
@@ -2365,7 +3055,7 @@ static const char *edf_slide__letters_at(const edf_slide__statement *l, const ed
 /* Names the indices of a function's node as in its line: x has no names in  input x[b,784]. */
 static edf_slide__value edf_slide__lettered(const edf_slide__statement *l, edf_slide__value v) {
   edf_node *y = v.node;
-  if (y && y->kind == EDF_COMPNODE && y->rank && !edf_slide__has_equation(y)
+  if (y && y->kind == EDF_COMPNODE && y->rank && !edf__has_equation(y)
       && edf_slide__is_plain(l, &v) && !edf__write(y)->letters)
     y->written->letters = edf_slide__letters_at(l, &v.at);
   return v;
@@ -2447,7 +3137,7 @@ static edf_node *edf_slide__now(const edf_slide__statement *l, const edf_slide__
   for (int k = 0; k < by->n_loop; k++) {
     const edf__place *p = &r->place[by->axis[k]];
     time[k] = p->constant;
-    if (edf_slide__place_has(p) || p->by)
+    if (edf__place_has(p) || p->by)
       edf__syntax(&l->m.e.scan, p->at, "%s is computed step by step here: expected one step of "
                   "it", r->name);
   }
@@ -2484,11 +3174,11 @@ static void edf_slide__begin_equation(edf_slide__making *to, edf_slide__statemen
   to->n_before = edf.n_compnodes;
   e->scan = l->m.e.scan;
   e->n_index = l->m.e.n_index;
-  *edf_slide__next_ref(e) = *left;
+  *edf__next_ref(e) = *left;
   e->ref->operand = -1;
   for (int i = 0; i < e->n_index; i++) {
     e->index[i].name = l->m.e.index[i].name;
-    e->index[i].left = (int)(edf_slide__ref_has(left) >> i & 1);
+    e->index[i].left = (int)(edf__ref_has(left) >> i & 1);
   }
 }
 
@@ -2502,7 +3192,7 @@ static int edf_slide__add_factor(edf_slide__making *to, const edf_slide__value *
     edf__syntax(&e->scan, v->at.name, "this line is too long");
   while (k < e->n_operand && to->in[k] != v->node) k++;
   if (k == e->n_operand) to->in[e->n_operand++] = v->node;
-  edf__ref *r = edf_slide__next_ref(e);
+  edf__ref *r = edf__next_ref(e);
   *r = v->at;
   r->operand = k;
   *number *= v->number;
@@ -2565,7 +3255,7 @@ static int edf_slide__add_divisor(edf_slide__making *to, int first, double *numb
   const edf__equation *e = &to->m.e;
   unsigned by = edf_slide__divides_by(to->divisor);
   unsigned has = edf_slide__refs_have(e, first, e->n_ref);
-  unsigned others = has & ~by & ~edf_slide__ref_has(e->ref);
+  unsigned others = has & ~by & ~edf__ref_has(e->ref);
   double size = 1;
   for (int i = 0; i < e->n_index; i++)
     if (others >> i & 1) size *= to->l->m.extent[i] > 0 ? (double)to->l->m.extent[i] : 0;
@@ -2614,7 +3304,7 @@ static int edf_slide__masks_for(const edf_slide__statement *l, unsigned masks, i
    its entries. */
 static void edf_slide__add_masks(edf_slide__making *to, int first, unsigned masks) {
   edf__equation *e = &to->m.e;
-  unsigned has = edf_slide__refs_have(e, first, e->n_ref) | edf_slide__ref_has(e->ref);
+  unsigned has = edf_slide__refs_have(e, first, e->n_ref) | edf__ref_has(e->ref);
   for (int m = 0; m < to->l->n_mask; m++)
     for (int with = 0; with < to->l->n_mask; with++) {
       edf_mask mask;
@@ -2704,7 +3394,7 @@ static void edf_slide__keep_letters(edf__equation *e) {
 static void edf_slide__add_batch(edf_slide__making *to) {
   edf__equation *e = &to->m.e;
   unsigned has = 0;
-  for (int f = 1; f < e->n_ref; f++) has |= edf_slide__ref_has(&e->ref[f]);
+  for (int f = 1; f < e->n_ref; f++) has |= edf__ref_has(&e->ref[f]);
   for (int i = 0; i < e->n_index; i++) {
     if (!e->index[i].left || has >> i & 1 || to->l->m.extent[i]) continue;
     edf_slide__value v = edf_slide__index_value(to->l, i, 0);
@@ -2759,7 +3449,7 @@ static edf_slide__value edf_slide__with_indices(edf_slide__statement *l,
 /* Returns v if it is zero or plain, else a copy that is plain. */
 static edf_slide__value edf_slide__dense(edf_slide__statement *l, edf_slide__value v) {
   if (!v.node || edf_slide__is_plain(l, &v)) return v;
-  return edf_slide__with_indices(l, &v, edf_slide__ref_has(&v.at));
+  return edf_slide__with_indices(l, &v, edf__ref_has(&v.at));
 }
 
 /* ---- Masks as nodes. Returns the test i[low] - i[high] + constant <= 0, or > 0 if `keeps` is
@@ -2792,7 +3482,7 @@ static edf_slide__value edf_slide__guarded(edf_slide__statement *l, edf_slide__v
   for (int m = 0; m < l->n_mask; m++)
     for (int k = 0; k < l->n_mask && v.node; k++) {
       edf_mask mask;
-      unsigned has = edf_slide__ref_has(&v.at);
+      unsigned has = edf__ref_has(&v.at);
       edf_slide__making to;
       if (!edf_slide__masks_for(l, masks, m, k, has, &mask)) continue;
       edf_slide__value y = edf_slide__new_value(l, NULL, has);
@@ -2821,8 +3511,8 @@ static edf_slide__value edf_slide__masks_test(edf_slide__statement *l, unsigned 
     if (!(masks >> m & 1) || !edf_slide__mask_for(l, &l->mask[m], both, &mask)) continue;
     edf_slide__value one = edf_slide__mask_test(l, &mask, 1);
     if (log) one.node = edf_log_at(l->slide->site.file, l->slide->site.line, one.node);
-    edf_slide__value y = edf_slide__new_value(l, NULL, edf_slide__ref_has(&all.at) |
-                                              edf_slide__ref_has(&one.at));
+    edf_slide__value y = edf_slide__new_value(l, NULL, edf__ref_has(&all.at) |
+                                              edf__ref_has(&one.at));
     edf_slide__begin_equation(&to, l, &y.at);
     edf_slide__add_term(&to, &one, all.node && !log ? &all : NULL, NULL);
     if (log && all.node) edf_slide__add_term(&to, &all, NULL, NULL);
@@ -2840,8 +3530,8 @@ static edf_slide__value edf_slide__filled(edf_slide__statement *l, edf_slide__va
   edf_slide__value test = edf_slide__masks_test(l, masks, has, 1), keep, y;
   edf_slide__making to;
   keep = edf_slide__masks_test(l, masks, has, 0);
-  if (!test.node && has == edf_slide__ref_has(&v.at)) return v;
-  if (test.node) has |= edf_slide__ref_has(&test.at);
+  if (!test.node && has == edf__ref_has(&v.at)) return v;
+  if (test.node) has |= edf__ref_has(&test.at);
   y = edf_slide__new_value(l, NULL, has);
   edf_slide__begin_equation(&to, l, &y.at);
   to.masks = masks;
@@ -2955,7 +3645,7 @@ static int edf_slide__is_outside(const edf_slide__statement *l, const edf__place
   int bounded = 0;
   for (int i = 0; i < l->m.e.n_index; i++)
     bounded |= was->factor[i] && l->m.e.index[i].bound;
-  return bounded && !edf_slide__place_has(p) && n && (p->constant < 0 || p->constant >= n);
+  return bounded && !edf__place_has(p) && n && (p->constant < 0 || p->constant >= n);
 }
 
 /* Returns a tensor of the line as a value, at the present step. */
@@ -2980,7 +3670,7 @@ static edf_slide__value edf_slide__row_node(edf_slide__statement *l, const edf_o
                                             double number) {
   edf_slide__value from = edf_slide__is_plain(l, v)
                               ? *v
-                              : edf_slide__new_value(l, NULL, edf_slide__ref_has(&v->at));
+                              : edf_slide__new_value(l, NULL, edf__ref_has(&v->at));
   edf_slide__value y = from;
   const edf__site *at = &l->slide->site;
   int n_over = 0;
@@ -3016,7 +3706,7 @@ static edf_slide__value edf_slide__row_node(edf_slide__statement *l, const edf_o
 static edf_slide__value edf_slide__variance(edf_slide__statement *l, const edf_slide__value *v,
                                             unsigned left) {
   edf_slide__value y = edf_slide__new_value(l, NULL, left), m = y;
-  edf_slide__value d = edf_slide__new_value(l, NULL, edf_slide__ref_has(&v->at));
+  edf_slide__value d = edf_slide__new_value(l, NULL, edf__ref_has(&v->at));
   edf_slide__making to;
   m.at.name = "m";
   m.node = edf_slide__terms(l, EDF_SLIDE__MEAN, &m.at, v, NULL);
@@ -3043,14 +3733,14 @@ static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide
   if (kind >= EDF_SLIDE__VARIANCE_OVER)
     v = edf_slide__guarded(l, v, x->masks & ~edf_slide__own_masks(l, x));
   if (kind == EDF_SLIDE__MIN_OVER) v.number = -v.number;
-  unsigned has = edf_slide__ref_has(&v.at), want = has | x->over, left;
+  unsigned has = edf__ref_has(&v.at), want = has | x->over, left;
   edf_slide__value keep = edf_slide__masks_test(l, softmax ? own : 0, want, 0);
   if (limit >= 0) want |= 1u << limit;
-  if (keep.node) want |= edf_slide__ref_has(&keep.at);
+  if (keep.node) want |= edf__ref_has(&keep.at);
   if (kind == EDF_SLIDE__ARGMIN_OVER && own) v.number = -v.number;   /* then an argmax        */
   if (!softmax && own) v = edf_slide__filled(l, v, own, want);
   else if (has != want) v = edf_slide__with_indices(l, &v, want);
-  left = edf_slide__ref_has(&v.at) & ~x->over;
+  left = edf__ref_has(&v.at) & ~x->over;
   if (kind == EDF_SLIDE__VARIANCE_OVER) return edf_slide__variance(l, &v, left);
   if (kind == EDF_SLIDE__ARGMAX_OVER) x->number = 1;
   if (kind == EDF_SLIDE__ARGMIN_OVER) x->number = own ? 1 : -1;
@@ -3075,7 +3765,7 @@ static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide
 /* ---- Stable logarithms. Returns the softmax that computes P, or NULL. P may be a copy of it
    with its indices in another order. */
 static edf_node *edf_slide__softmax_of(edf_node *P) {
-  if (edf_slide__has_equation(P)) {
+  if (edf__has_equation(P)) {
     const edf__einsum *m = (const edf__einsum *)P->state;
     const edf__equation *e = &m->e;
     unsigned once = 0;
@@ -3201,9 +3891,9 @@ static edf_slide__value edf_slide__log_sum(edf_slide__statement *l, const edf_sl
     if (of.over & edf_slide__pair(&l->mask[m])) own |= of.masks & 1u << m;
   u = edf_slide__guarded(l, u, of.masks & ~own);       /* masks of the term around it         */
   w = edf_slide__guarded(l, w, of.masks & ~own);
-  unsigned has = edf_slide__ref_has(&u.at) | of.over | (w.node ? edf_slide__ref_has(&w.at) : 0);
+  unsigned has = edf__ref_has(&u.at) | of.over | (w.node ? edf__ref_has(&w.at) : 0);
   y = edf_slide__filled(l, u, own, has);
-  has = edf_slide__ref_has(&y.at);
+  has = edf__ref_has(&y.at);
   test = edf_slide__masks_test(l, w.node ? own : 0, has, 0);
   if (test.node) {                       /* w is 0 where a mask excludes it                   */
     edf_slide__value kept = edf_slide__new_value(l, NULL, has);
@@ -3327,7 +4017,7 @@ static edf_slide__value edf_slide__early_value(edf_slide__statement *l, edf_slid
     *x->early = edf_slide__value_of(l, x);
     edf_node *y = x->early->node;
     sum &= edf.n_compnodes > before && y == edf.compnodes[edf.n_compnodes - 1];
-    if (sum && edf_slide__has_equation(y)) edf_slide__called(y, l->m.e.ref->name, "_in");
+    if (sum && edf__has_equation(y)) edf_slide__called(y, l->m.e.ref->name, "_in");
     l->fixed = fixed;
   }
   edf_slide__value v = *x->early;
@@ -3410,14 +4100,14 @@ static edf_node *edf_slide__joined_line(edf_slide__statement *l, edf__ref left) 
   for (edf_slide__expr *x = l->right; x; x = x->next) {
     for (; used >= sum.factor[i]; i++) used = 0;
     used++;
-    unsigned other = edf_slide__expr_has(l, x) & edf_slide__place_has(&sum) & ~(1u << i);
+    unsigned other = edf_slide__expr_has(l, x) & edf__place_has(&sum) & ~(1u << i);
     const char *c = edf_slide__first_of(&l->m.e, other);
     if (c)
       edf__syntax(&l->m.e.scan, edf_slide__first_with(l, x, other), "%s is the index of "
                   "another part: expected %s here", c, l->m.e.index[i].name);
     memset(left.place[d].factor, 0, sizeof sum.factor);
     left.place[d].factor[i] = 1;
-    l->left = edf_slide__ref_has(&left);
+    l->left = edf__ref_has(&left);
     part[n] = edf_slide__line_node(l, x, left, 1);
     if (part[n++]) continue;             /* a part that is zero gets a node of zeros          */
     edf_slide__value zero = edf_slide__number_value(l, 0);
@@ -3758,7 +4448,7 @@ static void edf_slide__run_step(edf_slide__statement *l) {
   edf_slide__drop_axes(&from.at, by, by->n_loop);
   whole = from.at;                       /* shifted by one, so that entries outside are 0     */
   for (int d = 0; l->entry && d < left.rank; d++) {
-    if (edf_slide__place_has(&left.place[d])) continue;
+    if (edf__place_has(&left.place[d])) continue;
     left.place[d].constant++;
     single = from.at.place[d].constant = 1;
   }
@@ -3826,7 +4516,7 @@ static int edf_slide__has_number(const edf_slide__statement *l) {
   for (int d = 0; d < l->m.e.ref->rank; d++) {
     int by_value = 0;
     for (edf_slide__expr *k = l->where->in; k; k = k->next) by_value |= k->place == d;
-    number |= !by_value && !edf_slide__place_has(&l->m.e.ref->place[d]);
+    number |= !by_value && !edf__place_has(&l->m.e.ref->place[d]);
   }
   return number;
 }
@@ -3968,7 +4658,7 @@ static void edf_slide__find_operands(edf_slide__slide *all, const edf_slide__sta
   int is = x->sort == EDF_SLIDE__A_TENSOR;
   if (x->sort == EDF_SLIDE__A_NAME) is = edf_slide__index_for(&l->m.e, x->at) < 0;
   if (is && !edf_slide__line_of(all, x->at) && edf_slide__operand_named(all, x->at) < 0) {
-    edf__ref *r = edf_slide__next_ref(to);
+    edf__ref *r = edf__next_ref(to);
     r->name = x->at;
     r->operand = to->n_operand++;
   }
@@ -3981,7 +4671,7 @@ static void edf_slide__read_over_nodes(edf_slide__slide *all, const edf__site *a
   memset(all, 0, sizeof *all);
   all->in = in;
   all->layer = at->op;
-  edf_slide__next_ref(&all->operands);   /* ref[0] is for a left side, and stays empty        */
+  edf__next_ref(&all->operands);   /* ref[0] is for a left side, and stays empty        */
   edf_slide__read_text(all, at, text, text ? (int)strlen(text) : 0);
   for (edf_slide__statement *l = all->line; l < all->line + all->n; l++)
     for (int right = 0; right < 2; right++)
@@ -4059,7 +4749,7 @@ static void edf_slide__check_products(const edf_slide__statement *l) {
     edf__syntax(s, l->where->at, "an Einsum is y[b,j] = a sum of products of tensors: Equations "
                 "reads any line");
 }
-static edf_node *edf_slide__parsed(const edf__site *at, const char *text, int n, edf_node **in) {
+static edf_node *edf__parsed(const edf__site *at, const char *text, int n, edf_node **in) {
   edf_slide__slide *all = (edf_slide__slide *)edf_slide__alloc(sizeof *all);
   edf__check_operands(*at, n, in);
   edf_slide__read_over_nodes(all, at, text, n, n, in);
@@ -4068,8 +4758,17 @@ static edf_node *edf_slide__parsed(const edf__site *at, const char *text, int n,
   edf_slide__check_products(all->line);
   return edf_slide__run_slide(all);
 }
-static edf_node *(*edf__parsed)(const edf__site *, const char *, int, edf_node **) =
-    edf_slide__parsed;
+edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
+  edf__site at = { "Einsum", file, line };
+  int n;
+  va_list args;
+  va_start(args, equation);
+  edf_node **in = edf__operands(args, &n);
+  va_end(args);
+  edf_node *y = edf__parsed(&at, equation, n, in);
+  edf__free(in);
+  return y;
+}
 
 /* ---- Calls of nodes, such as l[b] = bceloss(s[b], y[b]). */
 /* Reads a tensor of a call. Stops unless its indices are in the order of the left side. */
@@ -4142,15 +4841,15 @@ static edf_node **edf_slide__call_operands(const edf_slide__statement *l, edf__s
   edf_node **in = NULL;
   int numbers = 0, wanted = 0, x = 0;
   for (const char *t = takes; *t; t++) { x += *t == 'x'; wanted += *t == '#'; }
-  edf_slide__accept(s, '(');
+  edf__accept(s, '(');
   do {
-    int sign = edf_slide__first_sign(s);
+    int sign = edf__first_sign(s);
     in = (edf_node **)edf_keep(in, (size_t)(*n + 16) / 8 * 8 * sizeof *in);
-    if (sign > 0 && edf_slide__is_letter(edf_slide__peek(s)))
+    if (sign > 0 && edf__is_letter(edf__peek(s)))
       in[(*n)++] = edf_slide__call_operand(l, s);
     else number[numbers++ > 0] = (edf_real)(sign * edf_slide__read_any(s));
-  } while (edf_slide__accept(s, ','));
-  edf_slide__expect(s, ')', "')' or ','");
+  } while (edf__accept(s, ','));
+  edf__expect(s, ')', "')' or ','", "");
   if ((*n != x && !strchr(takes, '*')) || numbers != wanted)
     edf__syntax(s, l->call, "expected %d tensors and %d numbers, found %d and %d", x, wanted,
                 *n, numbers);
@@ -4163,7 +4862,7 @@ static edf_node *edf_slide__called_node(edf_slide__statement *l) {
   const edf__site *at = &l->slide->site;
   const edf__ref *left = l->m.e.ref;
   s.at = l->call;
-  const char *name = edf_slide__identifier(&s, ""), *joined = strchr(name, '_');
+  const char *name = edf__identifier(&s, ""), *joined = strchr(name, '_');
   int c = edf_slide__function_named(name, ":"), n = 0, axis = -1;
   const char *op = edf_slide__functions[c].op, *takes = edf_slide__functions[c].takes;
   edf_real number[2] = { 0, 0 };
@@ -4216,6 +4915,79 @@ edf_node *edf_find(const char *name) {
 }
 
 /* ==== >>layers  Layers, from normalisation to recurrences ================================ */
+
+/* ---- Add, Sub, Mul   y[i,j] = a[i,j] + b[j] : equations. The operand of lower rank has the
+   last indices of the other. */
+static edf_node *edf__pairwise(const char *op, const char *sign, const char *file, int line,
+                               edf_node *a, edf_node *b) {
+  edf__site at = { op, file, line };
+  edf_node *in[2] = { a, b };
+  edf__check_operands(at, 2, in);
+  int n = a->rank > b->rank ? a->rank : b->rank;
+  const char *index[2], *all = "i,j,k,l,m,n,o,p";
+  for (int k = 0; k < 2; k++) {
+    int rank = in[k]->rank;
+    index[k] = rank ? edf__text("[%.*s]", 2 * rank - 1, all + 2 * (n - rank)) : "";
+  }
+  const char *left = index[b->rank == n];
+  const char *text = edf__text("y%s = a%s %sb%s", left, index[0], sign, index[1]);
+  edf_node *y = edf__parsed(&at, text, 2, in);
+  edf__einsum_of(y)->generic = 1;
+  return y;
+}
+edf_node *edf_add_at(const char *file, int line, edf_node *a, edf_node *b) {
+  return edf__pairwise("Add", "+ ", file, line, a, b);
+}
+edf_node *edf_sub_at(const char *file, int line, edf_node *a, edf_node *b) {
+  return edf__pairwise("Sub", "- ", file, line, a, b);
+}
+edf_node *edf_mul_at(const char *file, int line, edf_node *a, edf_node *b) {
+  return edf__pairwise("Mul", "", file, line, a, b);
+}
+
+/* ---- MSE and MaskedMean are compositions. Their nodes have the op of the whole. ---- */
+edf_node *edf_mse_at(const char *file, int line, edf_node *a, edf_node *b) {
+  edf__site at = { "MSE", file, line };
+  edf_node *y = edf__pairwise("MSE", "- ", file, line, a, b);
+  y = edf__with_numbers(&at, &edf__function_op[EDF__SQUARE], 1, &y, 0, 0);
+  return edf__with_numbers(&at, &edf__mean_op, 1, &y, 0, 0);
+}
+edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *m) {
+  edf__site at = { "MaskedMean", file, line };
+  edf_node *in[2] = { x, m };
+  edf__check_operands(at, 2, in);
+  edf_node *y = edf__with_numbers(&at, &edf__pair_op[EDF__MASKED], 2, in, 0, 0);
+  in[0] = edf__with_numbers(&at, &edf__sum_op, 1, &y, 0, 0);
+  in[1] = edf__with_numbers(&at, &edf__sum_op, 1, &m, 0, 0);
+  return edf__with_numbers(&at, &edf__pair_op[EDF__DIV], 2, in, 0, 0);
+}
+
+/* ---- Affine   s[b,j] = W[I,j] x[b,I] - B[j] : an equation for each rank of x ---- */
+
+/* W is uniform in +-sqrt(3/n_in), which has variance 1/n_in, for sums of n_in products. */
+edf_affine_package edf_affine_params_at(const char *file, int line, int n_in, int n_out) {
+  edf_affine_package Phi;
+  edf__site at = { "edf_affine_params", file, line };
+  if (n_in < 1 || n_out < 1)
+    edf__fail(at, "%d inputs and %d outputs: expected at least 1 of each", n_in, n_out);
+  int n = ++edf.n_packages;
+  edf_real bound = edf__root((edf_real)3 / (edf_real)n_in);
+  Phi.w = edf_parameter_at(file, line, "w%d[%d,%d]", n, n_in, n_out);
+  Phi.b = edf_parameter_at(file, line, "b%d[%d]", n, n_out);
+  edf_init_uniform(Phi.w, -bound, bound);
+  return Phi;
+}
+edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_node *x) {
+  static const char *const equation[] = { "s[j] = W[I,j] x[I] - B[j]",
+    "s[b,j] = W[I,j] x[b,I] - B[j]", "s[b,t,j] = W[I,j] x[b,t,I] - B[j]",
+    "s[b,h,t,j] = W[I,j] x[b,h,t,I] - B[j]" };
+  edf__site at = { "Affine", file, line };
+  edf_node *in[3] = { Phi.w, x, Phi.b };
+  edf__check_operands(at, 3, in);
+  if (x->rank < 1 || x->rank > 4)
+    edf__fail(at, "x has %d dimensions, expected 1 to 4\n  x = %s", x->rank, edf__show(x));
+  return edf__parsed(&at, equation[x->rank - 1], 3, in);
+}
 
 /* Returns the last `rank` indices as a text: [i,j]. */
 static const char *edf_slide__last_letters(const edf__letters *l, int rank) {
@@ -4500,6 +5272,240 @@ edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, e
 }
 
 #ifndef EDF_NO_DEBUG
+/* ==== >>print  Contractions as text ====================================================== */
+/* Writes a number. If it is `exact`, it has as many digits as Equations needs to read it
+   back. */
+static void edf__write_number(edf_page *out, double n, int digits, int exact) {
+  for (; exact && digits < 17; digits++) {
+    const char *text = edf__text("%.*g", digits, fabs(n));
+    if ((edf_real)edf__decimal(&text) == (edf_real)fabs(n)) break;
+  }
+  if (fabs(n) < HUGE_VAL) edf_write(out, "%.*g", digits, n);
+  else edf_write(out, n < 0 ? "-1e999" : "1e999");
+}
+
+/* ---- Equations, as the program wrote them, with the names of the nodes. */
+
+/* Returns the equation that is shown, and the node of a tensor in it. */
+static const edf__equation *edf__shown(const edf_node *y) {
+  const edf__einsum *m = edf__einsum_of(y);
+  return m->written.n_ref ? &m->written : &m->e;
+}
+static const edf_node *edf__node_of(const edf_node *y, const edf__ref *r) {
+  const edf__einsum *m = edf__einsum_of(y);
+  if (r->operand < 0) return y;
+  return m->written.n_ref ? m->operand[r->operand] : y->in[r->operand];
+}
+
+/* Writes an index. In a loop an index is lower-case, unless two would then be equal. Elsewhere
+   a summed index is a capital. */
+static void edf__write_letter(edf_page *out, const char *before, const edf_node *y, int i,
+                              int in_loop) {
+  const edf__equation *e = edf__shown(y);
+  edf__letters l = edf__letters_of(y);
+  const char *name = edf__einsum_of(y)->generic ? l.name[i] : e->index[i].name, *first = name;
+  int same = 0, left = e->index[i].left;
+  for (const edf__place *p = e->ref->place; p < e->ref->place + e->ref->rank; p++)
+    left |= p->by && edf__ref_has(&e->ref[p->by]) >> i & 1;
+  for (int k = 0; k < e->n_index; k++)
+    same |= k != i && !edf__compare_names(name, e->index[k].name);
+  while (*first && edf__lower(*first) == edf__upper(*first)) first++;
+  int capital = !in_loop && !left && !edf__is_capital(name), none = same || !*first;
+  edf_write(out, capital && none ? "%sS_" : "%s", before);
+  for (const char *c = name; *c; c++)
+    edf_write(out, "%c", in_loop && !same ? edf__lower(*c)
+              : capital && !none && c == first ? edf__upper(*c) : *c);
+}
+
+static void edf__write_ref(edf_page *out, const edf_node *y, const edf__ref *r,
+                           const char *grad, int in_loop) {
+  const edf__equation *e = edf__shown(y);
+  edf_write(out, "%s%s", edf__label(edf__node_of(y, r)), grad);
+  for (const edf__place *p = r->place; p < r->place + r->rank; p++) {
+    int empty = 1;
+    edf_write(out, p > r->place ? "," : "[");
+    if (p->by) { edf__write_ref(out, y, &e->ref[p->by], "", in_loop); continue; }
+    for (int i = 0; i < e->n_index; i++) {
+      int factor = p->factor[i];
+      if (!factor) continue;
+      edf_write(out, factor < 0 ? "-" : empty ? "" : "+");
+      if (abs(factor) != 1) edf_write(out, "%d*", abs(factor));
+      edf__write_letter(out, "", y, i, in_loop);
+      empty = 0;
+    }
+    if (p->constant || empty) edf_write(out, empty ? "%d" : "%+d", p->constant);
+  }
+  if (r->rank) edf_write(out, "]");
+}
+
+/* Writes sum_I or sum_{I,J}. It frees the names. */
+static void edf__write_over(edf_page *out, const char *what, edf_page *names) {
+  if (names->n) edf_write(out, strchr(names->at, ',') ? "%s_{%s} " : "%s_%s ", what, names->at);
+  edf_release(names->at);
+}
+/* Writes how the indices of a term are reduced if it is not a sum: mean_I, max_I. */
+static void edf__write_reduction(edf_page *out, const edf_node *y, const edf__term *t,
+                                 int backward) {
+  const edf__einsum *m = edf__einsum_of(y);
+  const edf__equation *e = edf__shown(y);
+  int mean = m->kind == 'm', sample = m->kind == 's', max = m->kind == 'x';
+  int divides = sample || (mean && backward);
+  edf_page names = { NULL, 0 };
+  for (int i = 0; (mean || sample || max) && i < m->e.n_index; i++)
+    if (!e->index[i].left && edf__term_has(e, t) >> i & 1)
+      edf__write_letter(&names, !names.n ? "" : divides ? " " : ",", y, i, 0);
+  if (!divides && !(max && backward)) edf__write_over(out, mean ? "mean" : "max", &names);
+  else {
+    const char *n = names.n ? names.at : "1";
+    if (max) edf_write(out, "[the first greatest] ");
+    else edf_write(out, sample ? "(1/(%s-1)) " : strchr(n, ' ') ? "(1/(%s)) " : "(1/%s) ", n);
+    edf_release(names.at);
+  }
+}
+
+/* Returns 1 if y is the number 1, the factor of a term that has no other tensor. */
+static int edf__is_one(const edf_node *y) {
+  return !strcmp(y->op, "Number") && *(const edf_real *)y->state == 1;
+}
+/* Returns how often factor f is in term t, 0 if it is there before f. `but` does not count. */
+static int edf__times(const edf__equation *e, const edf__term *t, int f, int but) {
+  const edf__ref *r = &e->ref[f], *x = &e->ref[t->first];
+  int n = 0;
+  for (int k = t->first; k < t->first + t->n; k++, x++) {
+    int same = k != but && x->operand == r->operand;
+    for (int d = 0; d < r->rank && same; d++)
+      same = x->place[d].constant == r->place[d].constant && x->place[d].by == r->place[d].by
+             && !memcmp(x->place[d].factor, r->place[d].factor, sizeof r->place[d].factor);
+    if (same && k < f) return 0;
+    n += same;
+  }
+  return n;
+}
+/* Writes a term without its sign. By the swap rule, factor `swapped` is exchanged with the
+   output; 0 exchanges none. */
+static void edf__write_term(edf_page *out, const edf_node *y, const edf__term *t, int swapped,
+                            int exact) {
+  const edf__einsum *m = edf__einsum_of(y);
+  if (!exact) edf__write_reduction(out, y, t, swapped > 0);
+  const edf__ref *r = edf__shown(y)->ref;
+  int one = !exact && t->n == 1 && edf__is_one(edf__node_of(y, r + t->first));
+  int n = one ? 0 : t->n;
+  double number = fabs(t->number) * (swapped ? edf__times(edf__shown(y), t, swapped, 0) : 1);
+  if (number != 1 || !n) {
+    edf__write_number(out, number, m->kind ? 17 : 6, exact);
+    edf_write(out, n ? " " : "");
+  }
+  for (int f = t->first; f < t->first + n; f++) {
+    int times = exact || f == swapped ? 1 : edf__times(edf__shown(y), t, f, swapped);
+    if (!times) continue;
+    if (f > t->first) edf_write(out, " ");
+    edf__write_ref(out, y, &r[f == swapped ? 0 : f], f == swapped ? ".grad" : "", swapped > 0);
+    if (times > 1) edf_write(out, "^%d", times);
+  }
+}
+
+/* Writes an equation. If `exact` is 1, Equations makes the same node of it. */
+static void edf__write_equation(edf_page *out, const edf_node *y, int exact) {
+  const edf__einsum *m = edf__einsum_of(y);
+  const edf__equation *e = edf__shown(y);
+  const char *call = m->kind == 'm' ? "meanover(" : m->kind == 's' ? "sampleover("
+                     : m->kind == 'x' ? "maxover(" : NULL;
+  int n = 0, written = 0;
+  edf__write_ref(out, y, &e->ref[0], "", 0);
+  edf_write(out, m->kind == 'p' ? " += " : " = ");
+  if (exact && call) edf_write(out, "%s", call);
+  for (const edf__term *t = e->term; t < e->term + e->n_term; t++) {
+    if (!exact && t->number == 0) continue;          /* no 0 x                                */
+    if (written++) edf_write(out, t->number < 0 ? " - " : " + ");
+    else if (t->number < 0) edf_write(out, "-");
+    edf__write_term(out, y, t, 0, exact);
+  }
+  if (!written) edf_write(out, "0");
+  if (exact && call) edf_write(out, ")");
+  for (int i = 0; i < e->n_index; i++) {
+    if (!e->index[i].bound) continue;
+    edf__write_letter(out, n++ ? ", " : " | ", y, i, 0);
+    edf_write(out, "<%d", e->index[i].bound);
+  }
+  for (int d = 0; d < e->ref->rank; d++) {
+    const edf__place *p = &e->ref->place[d];
+    if (!p->by) continue;                /* the classes of a scatter                          */
+    edf_write(out, "%s%s<%d", n++ ? ", " : " | ", edf__label(edf__node_of(y, &e->ref[p->by])),
+              p->constant + 1);
+  }
+}
+
+/* Writes the loops: for b,i,j: with every index of the term and of the left side, in
+   alphabetical order. If no tensor of the statement shows the size of an index, the size is
+   written. */
+static void edf__write_loops(edf_page *out, const edf_node *y, const edf__term *t) {
+  const edf__equation *e = edf__shown(y);
+  int list[EDF_MAX_INDEX], n = 0;
+  for (int i = 0; i < e->n_index; i++) {
+    if (!e->index[i].left && !(edf__term_has(e, t) >> i & 1)) continue;
+    int k = n++;
+    for (; k > 0 && edf__compare_names(e->index[i].name, e->index[list[k - 1]].name) < 0; k--)
+      list[k] = list[k - 1];
+    list[k] = i;
+  }
+  for (int k = 0; k < n; k++) {
+    int shown = 0, i = list[k];
+    ptrdiff_t bound = e->index[i].bound;
+    const edf__ref *r = &e->ref[0];
+    for (int f = 0; f <= t->n; r = &e->ref[t->first + f++])
+      for (int d = 0; d < r->rank; d++) shown |= edf__alone(e, &r->place[d]) == i;
+    edf__write_letter(out, k ? "," : "for ", y, i, 1);
+    if (!bound && !shown) bound = edf__einsum_of(y)->extent[i];
+    if (bound > 0) edf_write(out, "<%td", bound);
+  }
+  if (n) edf_write(out, ": ");
+}
+
+static void edf__write_equation_backward(edf_page *out, const edf_node *y) {
+  const edf__equation *e = edf__shown(y);
+  for (const edf__term *t = e->term; t < e->term + e->n_term; t++)
+    for (int f = t->first; f < t->first + t->n; f++) {
+      if (!edf__node_of(y, &e->ref[f])->needs_grad || !edf__times(e, t, f, 0))
+        continue;
+      edf_write(out, "       ");
+      edf__write_loops(out, y, t);
+      edf__write_ref(out, y, &e->ref[f], ".grad", 1);
+      edf_write(out, t->number < 0 ? " -= " : " += ");
+      edf__write_term(out, y, t, f, 0);
+      edf_write(out, "\n");
+    }
+}
+
+/* Writes an equation as JSON. An index is its name, its size, and 1 if it is on the left. A
+   position is its constant, and pairs of index and factor, or of -1 and a lookup's tensor. */
+static void edf__write_data(edf_page *to, const edf_node *y) {
+  const edf__einsum *m = edf__einsum_of(y);
+  const edf__equation *e = &m->e;
+  int kind = m->outside != 0 ? '-' : m->kind ? m->kind : '0';
+  edf_write(to, "{\"kind\":\"%c\",\"index\":[", kind);
+  for (int i = 0; i < e->n_index; i++) {
+    edf_write(to, i ? ",[" : "[");
+    edf_write_quoted(to, e->index[i].name, strlen(e->index[i].name));
+    edf_write(to, ",%ld,%d]", (long)m->extent[i], e->index[i].left);
+  }
+  edf_write(to, "],\"ref\":[");
+  for (const edf__ref *r = e->ref; r < e->ref + e->n_ref; r++) {
+    edf_write(to, r > e->ref ? ",[%d,[" : "[%d,[", r->operand);
+    for (int d = 0; d < r->rank; d++) {
+      edf_write(to, d ? ",[%d" : "[%d", r->place[d].constant);
+      if (r->place[d].by) edf_write(to, ",-1,%d", r->place[d].by);
+      for (int i = 0; i < e->n_index; i++)
+        if (r->place[d].factor[i]) edf_write(to, ",%d,%d", i, r->place[d].factor[i]);
+      edf_write(to, "]");
+    }
+    edf_write(to, "]]");
+  }
+  edf_write(to, "],\"term\":[");
+  for (const edf__term *t = e->term; t < e->term + e->n_term; t++)
+    edf_write(to, t > e->term ? ",[%.9g,%d,%d]" : "[%.9g,%d,%d]", t->number, t->first, t->n);
+  edf_write(to, "]}");
+}
+
 /* ==== >>formulas  The formulas of other nodes ============================================ */
 /* The formula of an op is read once, as lines are, and written with the names of a node. An
    index of a formula stands for several indices of the node:
@@ -4778,7 +5784,28 @@ static void edf_slide__write_formula(edf_page *out, const edf_node *y, int backw
   const char *s = w.letters.name[w.letters.n - 1], *t = w.letters.name[w.letters.n - 2];
   edf_write(out, " | %s<=%s, %c%s<=%s", s, t, edf__upper(*s), s + 1, t);
 }
-static void (*edf__write_formula)(edf_page *, const edf_node *, int) = edf_slide__write_formula;
+/* Prints a node: see edf.h. */
+static int edf_slide__print(edf_page *out, const edf_node *y, int backward) {
+  if (edf__is_helper(y) && !out) return -1;
+  if (!out) return 1;
+  if (edf__has_equation(y)) {
+    if (backward == 2) edf__write_data(out, y);
+    else if (backward) edf__write_equation_backward(out, y);
+    else edf__write_equation(out, y, 0);
+    return 1;
+  }
+  const edf_op *op = y->about;
+  if (!op || !op->formula || backward == 2) return 0;
+  if (*op->tensors) edf_slide__write_formula(out, y, backward);
+  else if (!backward) edf_write(out, "%s", op->formula);     /* texts of edf_formula          */
+  else
+    for (const char *c = op->gradient; *c; c += *c == '\n') {
+      edf_write(out, "       %.*s\n", (int)strcspn(c, "\n"), c);
+      c += strcspn(c, "\n");
+    }
+  return 1;
+}
+static int (*edf__print_node)(edf_page *, const edf_node *, int) = edf_slide__print;
 
 /* ==== >>ways  A program as its equations ================================================= */
 /* edf_print_equations writes a program as equations. A node that has no other notation is
@@ -4798,7 +5825,7 @@ static int edf_slide__is_mistaken(const edf_node *x, const char *name) {
     const edf__einsum *m = (const edf__einsum *)y->state;
     edf__letters l = edf__letters_of(y);
     for (int d = 0; d < l.n; d++) if (!edf__compare_names(l.name[d], name)) return 1;
-    for (int k = 0; edf_slide__has_equation(y) && k < m->e.n_index; k++)
+    for (int k = 0; edf__has_equation(y) && k < m->e.n_index; k++)
       if (!edf__compare_names(m->e.index[k].name, name)) return 1;
   }
   return name[strlen(name) - 1] == '_';  /* A newline after a _ does not end the line.        */
@@ -4817,7 +5844,7 @@ static const char **edf_slide__give_names(void) {
     const char *name = edf_slide__nth(i)->name;
     char *first = edf_slide__copy(edf__text("%.480s", *name ? name : "_"));
     for (char *c = first; *c; c++)
-      if (!edf_slide__is_letter(*c) && (c == first || (!edf_slide__is_digit(*c) && *c != '\'')))
+      if (!edf__is_letter(*c) && (c == first || (!edf__is_digit(*c) && *c != '\'')))
         *c = '_';
     all[i] = first;
   }
@@ -4919,7 +5946,7 @@ static void edf_slide__write_text(edf_page *out) {
     const edf_node *x = edf_slide__nth(i);
     if (!strcmp(x->op, "Pad") || !strcmp(x->op, "Product")) continue;
     if (x->kind != EDF_COMPNODE) edf_slide__write_declaration(out, x);
-    else if (edf_slide__has_equation(x)) edf__write_equation(out, x, 1);
+    else if (edf__has_equation(x)) edf__write_equation(out, x, 1);
     else if (!x->about || !x->about->name || !edf_slide__write_call(out, x)) {
       edf_write(out, "# %s has no words: it is a node of the program's own, built at %s:%d\n",
                 x->op, x->file, x->line);
@@ -5178,7 +6205,7 @@ static void edf_slide__run_answer(edf_slide__answer *a, const char *text) {
   edf__scan *s = edf_slide__begin_text(&a->all, &site, "answer", text, (int)strlen(text));
   edf_slide__join_grads(s);
   for (;;) {
-    while (edf_slide__peek(s) == '\n') s->at++;
+    while (edf__peek(s) == '\n') s->at++;
     const char *begin = s->at;
     if (!*begin) break;
     if (edf_slide__survives(a, &a->all.line[a->all.n]) || s->at > begin)
@@ -5209,8 +6236,8 @@ static void edf_slide__know_names(edf_slide__answer *a) {
   a->through[edf_slide__know(a, a->y->name, a->y)] = 1;
   for (; *s.at; s.at++) {
     right = *s.at != '\n' && (right || *s.at == '=');
-    if (!edf_slide__is_letter(*s.at)) continue;
-    int k = edf_slide__know(a, edf_slide__identifier(&s, ""), NULL);
+    if (!edf__is_letter(*s.at)) continue;
+    int k = edf_slide__know(a, edf__identifier(&s, ""), NULL);
     if (k >= 0 && right && !strncmp(s.at, ".grad", 5))
       a->through[k] |= a->node[k]->kind == EDF_COMPNODE &&
                        edf_slide__line_of_node(a->node[k]) != NULL;
@@ -5258,7 +6285,7 @@ static void edf_slide__randomize(edf_real *v, size_t n, double size) {
 static void edf_slide__write_lines(edf_page *to, edf_slide__answer *a, int k) {
   const edf_node *x = a->node[k];
   const edf_slide__statement *own = edf_slide__line_of_node(x), *l, *end;
-  if (!own && edf_slide__has_equation(x)) edf__write_equation(to, x, 1);
+  if (!own && edf__has_equation(x)) edf__write_equation(to, x, 1);
   else if (!own) edf_slide__write_call(to, x);
   if (!own) return;
   end = own->slide->line + own->slide->n;
@@ -5580,7 +6607,7 @@ double edf_check_backward(edf_node *y, const char *lines) {
   edf_slide__answer a;
   edf_expect_kind("edf_check_backward", "the node", y, EDF_COMPNODE);
   printf("answer to %s, built at %s:%d\n", edf_label(y), y->file, y->line);
-  if (!edf_slide__line_of_node(y) && !edf_slide__has_equation(y) &&
+  if (!edf_slide__line_of_node(y) && !edf__has_equation(y) &&
       (!y->about || !y->about->name || !y->about->formula)) {
     printf("  FAIL  it has no equation to compare with: edf_gradcheck checks a node of your "
            "own\n");
