@@ -6280,28 +6280,57 @@ static void edf_slide__randomize(edf_real *v, size_t n, double size) {
   }
 }
 
-/* Writes the lines of node k. A node that no text has made is written as in >>ways. If a line
-   of y reads y, its left side is called y_of_line. */
-static void edf_slide__write_lines(edf_page *to, edf_slide__answer *a, int k) {
-  const edf_node *x = a->node[k];
-  const edf_slide__statement *own = edf_slide__line_of_node(x), *l, *end;
-  if (!own && edf__has_equation(x)) edf__write_equation(to, x, 1);
-  else if (!own) edf_slide__write_call(to, x);
-  if (!own) return;
-  end = own->slide->line + own->slide->n;
-  for (l = own->slide->line; l < end; l++) {
-    const edf__scan *s = &l->m.e.scan;
-    const char *name = l->m.e.ref->name, *at = name - s->size;
+/* Builds line l of a program again, over the tensors x of the answer's graph. */
+static edf_node *edf_slide__line_again(const edf_slide__answer *a,
+                                       const edf_slide__statement *l, edf_node **x) {
+  edf_slide__slide alone = *l->slide;
+  edf_slide__statement copy = *l;
+  edf__equation *e = &copy.m.e;
+  alone.n = 0;                           /* Steps of a recurrence are not built.              */
+  alone.one = NULL;
+  copy.slide = &alone;
+  copy.to = copy.n_loop = 0;
+  for (int f = 1; f < e->n_ref; f++)
+    for (int k = 0; k < a->n; k++)
+      if (!strcmp(a->name[k], e->ref[f].name)) copy.of[f] = x[k];
+  for (int i = 0; i < e->n_index; i++)
+    if (l->to && l->m.extent[i] > 0) e->index[i].bound = (int)l->m.extent[i];
+  edf_slide__solve_extents(&copy);
+  for (int i = 0; i < e->n_index; i++)
+    if (copy.m.extent[i] < 0) copy.m.extent[i] = l->m.extent[i];
+  return l->call          ? edf_slide__called_node(&copy)
+         : l->right->next ? edf_slide__joined_line(&copy, *e->ref)
+                          : edf_slide__line_node(&copy, l->right, *e->ref, 0);
+}
+/* Makes a copy of node y that reads the tensors x. */
+static edf_node *edf_slide__node_again(const edf_slide__answer *a, const edf_node *y,
+                                       edf_node **x) {
+  const edf__einsum *m = edf__has_equation(y) ? edf__einsum_of(y) : NULL;
+  edf__site at = { m ? "Einsum" : y->op, y->file, y->line };
+  edf_node *in[EDF__MAX_REF] = { NULL };
+  int n = m ? m->written.n_operand : y->n_in;
+  for (int i = 0; i < n && i < EDF__MAX_REF; i++)
+    for (int k = 0; k < a->n; k++) if (a->node[k] == (m ? m->operand[i] : y->in[i])) in[i] = x[k];
+  if (m) return edf__equation_node(&at, y->about, m->kind, &m->written, n, in);
+  edf_node *copy = edf__computed(y->about, y->file, y->line, n, in);
+  copy->rank = y->rank;
+  if (y->written) *edf__write(copy) = *y->written;
+  size_t bytes = y->state ? edf__header(y->state)->bytes : 0;
+  if (bytes) memcpy(edf_state(copy, bytes), y->state, bytes);
+  return edf__add_compnode(copy);
+}
+/* Builds node k again: the sum of its lines, or a copy if no text has made it. */
+static edf_node *edf_slide__build_again(const edf_slide__answer *a, int k, edf_node **x) {
+  const edf_node *y = a->node[k];
+  const edf_slide__statement *own = edf_slide__line_of_node(y), *l;
+  edf_node *sum = NULL;
+  if (!own) return edf_slide__node_again(a, y, x);
+  for (l = own->slide->line; l < own->slide->line + own->slide->n; l++) {
     if (!edf_slide__same_left(l, own) || l->entry) continue;
-    size_t n = strcspn(at, "\n"), skip = strlen(name);
-    const char *behind = a->itself[k] ? "_of_line" : "";
-    edf_write(to, "%s%s%.*s", name, behind, (int)(n - skip), at + skip);
-    for (int i = 0, bar = memchr(at, '|', n) != NULL; l->to && i < l->m.e.n_index; i++)
-      if (l->m.extent[i] > 0 && !l->m.e.index[i].bound)
-        edf_write(to, "%s%s<%d", bar++ ? ", " : " | ", l->m.e.index[i].name,
-                  (int)l->m.extent[i]);
-    edf_write(to, "\n");
+    edf_node *line = edf_slide__line_again(a, l, x);
+    sum = sum ? edf_add_at(y->file, y->line, sum, line) : line;
   }
+  return sum;
 }
 
 /* Adds sum_i x[i] of[i] to the loss, for random numbers `of`, and returns these numbers. */
@@ -6337,26 +6366,23 @@ static edf_slide__answered *edf_slide__add_grad(const edf_slide__answer *a, int 
 
 /* Makes all gradients, with their right values. y.grad itself is given. */
 static void edf_slide__right_of_lines(edf_slide__answer *a) {
-  edf_node *x[EDF_SLIDE__ANSWERED], *loss = NULL;
-  const edf_real *first[EDF_SLIDE__ANSWERED] = { NULL };
-  int last = a->y->position;
-  edf_page text = { NULL, 0 };
-  for (int at = 0; at <= last; at++)
-    for (int k = 0; k < a->n; k++)
-      if (a->through[k] && a->node[k]->position == at) edf_slide__write_lines(&text, a, k);
+  edf_node *x[EDF_SLIDE__ANSWERED] = { NULL }, *loss = NULL, *y = NULL;
+  const edf_real *first[EDF_SLIDE__ANSWERED] = { NULL }, *given = NULL;
   for (int k = 0; k < a->n; k++) {
     if (a->through[k] && !a->itself[k]) continue;
     x[k] = edf_slide__twin(a->name[k], a->node[k]);
     memcpy(x[k]->value, a->node[k]->value, x[k]->size * sizeof *x[k]->value);
     edf_push(x[k]);
   }
-  edf_node *y = edf_equations_at(a->y->file, a->y->line, "%s", text.at);
-  const edf_real *given = edf_slide__add_random(&loss, y);
-  for (int k = 1; k < a->n; k++) {
-    if (!a->through[k] || a->itself[k]) continue;
-    x[k] = edf_find(a->name[k]);
-    first[k] = edf_slide__add_random(&loss, x[k]);
-  }
+  for (int at = 0; at <= a->y->position; at++)
+    for (int k = 0; k < a->n; k++) {
+      if (!a->through[k] || a->node[k]->position != at) continue;
+      y = edf_slide__build_again(a, k, x);
+      if (!a->itself[k]) x[k] = y;
+    }
+  given = edf_slide__add_random(&loss, y);
+  for (int k = 1; k < a->n; k++)
+    if (a->through[k] && !a->itself[k]) first[k] = edf_slide__add_random(&loss, x[k]);
   (edf_forward_to)(loss);
   (edf_backward)(loss);
   for (int k = !a->itself[0]; k < a->n; k++)
