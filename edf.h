@@ -1871,7 +1871,7 @@ static void edf__contract(edf__contraction *c, int assign, edf_node *const of[3]
 /* ---- A text that is being read. It is stored three times: as the program wrote it, for
    messages; with the signs of a keyboard, where it is read; and with a zero after each name. So
    a name is a pointer into the third copy, and also its place in the text. */
-typedef struct {
+typedef struct edf__scan {
   edf__site by;                          /* the call that gave the text                       */
   const char *text;                      /* as the program wrote it                           */
   const char *at;                        /* the next character, in the second copy            */

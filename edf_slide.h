@@ -382,7 +382,7 @@ typedef struct {                         /* a number times n tensors, the first 
 
 typedef struct edf__equation edf__equation;
 struct edf__equation {
-  edf__scan scan;
+  struct edf__scan *scan;                /* its text, for messages                            */
   int n_index, n_ref, n_term, n_operand;
   edf__index index[EDF_MAX_INDEX];
   edf__term term[EDF__MAX_REF];
@@ -396,7 +396,7 @@ struct edf__equation {
 static int edf__index_of(edf__equation *e, const char *name) {
   for (int i = 0; i < e->n_index; i++) if (!strcmp(e->index[i].name, name)) return i;
   if (e->n_index == EDF_MAX_INDEX)
-    edf__syntax(&e->scan, name, "an equation has at most %d indices", EDF_MAX_INDEX);
+    edf__syntax(e->scan, name, "an equation has at most %d indices", EDF_MAX_INDEX);
   edf__index index = { name, 0, 0 };
   e->index[e->n_index] = index;
   return e->n_index++;
@@ -410,7 +410,7 @@ static int edf__next_sign(edf__scan *s) {
 
 /* Reads one summand of a position: 2*i, 2i, i or 3. */
 static void edf__parse_summand(edf__equation *e, edf__place *place, int sign) {
-  edf__scan *s = &e->scan;
+  edf__scan *s = e->scan;
   int number = edf__is_digit(edf__peek(s)), factor = number ? edf__whole(s, 0, 1000000) : 1;
   if (number && !edf__accept(s, '*') && !edf__is_letter(edf__peek(s))) {
     place->constant += sign * factor;
@@ -422,7 +422,7 @@ static void edf__parse_summand(edf__equation *e, edf__place *place, int sign) {
   if (*sum == 0) edf__syntax(s, place->at, "index %s cancels out in this position", name);
 }
 static void edf__parse_place(edf__equation *e, int f) {
-  edf__scan *s = &e->scan;
+  edf__scan *s = e->scan;
   edf__place p;
   memset(&p, 0, sizeof p);
   edf__peek(s);
@@ -437,13 +437,13 @@ static void edf__parse_place(edf__equation *e, int f) {
 /* Adds a tensor, all zero, to an equation. It may move the others. */
 static edf__ref *edf__next_ref(edf__equation *e) {
   if (e->n_ref == EDF__MAX_REF)
-    edf__syntax(&e->scan, e->scan.at, "an equation has at most %d tensors", EDF__MAX_REF);
+    edf__syntax(e->scan, e->scan->at, "an equation has at most %d tensors", EDF__MAX_REF);
   size_t n = (size_t)++e->n_ref;
   e->ref = (edf__ref *)edf__grow(&edf.computed, e->ref, n * sizeof *e->ref);
   return (edf__ref *)memset(&e->ref[n - 1], 0, sizeof *e->ref);
 }
 static edf__ref *edf__parse_tensor(edf__equation *e, const char *hint) {
-  edf__scan *s = &e->scan;
+  edf__scan *s = e->scan;
   int f = e->n_ref;
   edf__ref *r = edf__next_ref(e);
   r->operand = -1;
@@ -505,7 +505,7 @@ static void edf_slide__check_cases(const edf__equation *e, const char *at, unsig
     for (int o = 0; o < e->n_index; o++) {
       const char *a = e->index[i].name, *b = e->index[o].name;
       if (lacks >> i & sums >> o & 1 && !edf__compare_names(a, b))
-        edf__syntax(&e->scan, at, "%s and %s are two indices: this term sums %s and does not "
+        edf__syntax(e->scan, at, "%s and %s are two indices: this term sums %s and does not "
                     "have %s; if you mean that, rename one", a, b, b, a);
     }
 }
@@ -542,7 +542,7 @@ static const char *edf__show_size(const edf__index *l, ptrdiff_t n, const edf__r
 
 static void edf__check_rank(const edf__equation *e, const edf__ref *r, const edf_node *x) {
   if (r->rank != x->rank)
-    edf__syntax(&e->scan, r->name, "%s has %d %s here, but the tensor has %d\n  %s = %s",
+    edf__syntax(e->scan, r->name, "%s has %d %s here, but the tensor has %d\n  %s = %s",
                 r->name, r->rank, r->rank == 1 ? "index" : "indices", x->rank, r->name,
                 edf__show(x));
 }
@@ -554,12 +554,12 @@ static void edf__take_size(edf__einsum *m, edf_node **in, const edf__ref *r, int
   const edf__index *l = &m->e.index[i];
   int n = in[r->operand]->dim[d];
   if (l->bound && n && l->bound > n)
-    edf__syntax(&m->e.scan, r->place[d].at, "the bound %s<%d is larger than this dimension, %d"
+    edf__syntax(m->e.scan, r->place[d].at, "the bound %s<%d is larger than this dimension, %d"
                 "\n  %s", l->name, l->bound, n, edf__show_ref(r, in));
   if (l->bound) return;
   if (!m->source[i]) { m->source[i] = r; m->extent[i] = n; }
   if (m->extent[i] != n)
-    edf__syntax(&m->e.scan, r->place[d].at, "index %s has two different sizes%s%s", l->name,
+    edf__syntax(m->e.scan, r->place[d].at, "index %s has two different sizes%s%s", l->name,
                 edf__show_size(l, n, r, in),
                 edf__show_size(l, m->extent[i], m->source[i], in));
 }
@@ -598,7 +598,7 @@ EDF__NORETURN static void edf__read_error(const edf__einsum *m, edf_node **in,
   if (x->batched >> d & 1) hint = ": a dimension that depends on the batch is not padded";
   const char *range = least == greatest ? edf__text("entry %ld", (long)least)
                       : edf__text("entries %ld to %ld", (long)least, (long)greatest);
-  edf__syntax(&m->e.scan, r->place[d].at, "out of range: reads %s, but the dimension "
+  edf__syntax(m->e.scan, r->place[d].at, "out of range: reads %s, but the dimension "
               "has 0 to %d%s\n  %s%s", range, x->dim[d] - 1, hint,
               edf__show_ref(r, in), sizes);
 }
@@ -656,7 +656,7 @@ static void edf__check_extents(edf__einsum *m, edf_node **in) {
       for (int i = 0; i < m->e.n_index; i++) {
         const char *name = m->e.index[i].name;
         if (m->e.ref[f].place[d].factor[i] && m->extent[i] < 0)
-          edf__syntax(&m->e.scan, name, "unknown size of %s: it is not a plain index on the "
+          edf__syntax(m->e.scan, name, "unknown size of %s: it is not a plain index on the "
                       "right. Add '| %s<n'", name, name);
       }
       if (f > 0) edf__check_read(m, in, &m->e.ref[f], d, -1);
@@ -735,9 +735,9 @@ static void edf__einsum_shape(edf_node *y) {
     const edf__place *p = &m->e.ref->place[d];
     int known = edf__reach(m, p, &least, &greatest);
     if (known && least < 0)
-      edf__syntax(&m->e.scan, p->at, "this position writes entry %ld, below 0", (long)least);
+      edf__syntax(m->e.scan, p->at, "this position writes entry %ld, below 0", (long)least);
     if (known && greatest >= INT_MAX)
-      edf__syntax(&m->e.scan, p->at, "this dimension is too long: %ld", (long)greatest + 1);
+      edf__syntax(m->e.scan, p->at, "this dimension is too long: %ld", (long)greatest + 1);
     y->dim[d] = m->padded[d] ? m->padded[d] : known ? (int)greatest + 1 : 0;
   }
   m->run = (edf__contraction *)edf__grow(&edf.computed, m->run, bytes);
@@ -961,7 +961,7 @@ static void edf__multiply_pair(edf__einsum *m, edf__site at, edf__term *t, edf_n
   for (int i = 0; i < m->e.n_index; i++) {
     if (!(keeps >> i & 1)) continue;
     if (left.rank == EDF_MAX_RANK)
-      edf__syntax(&m->e.scan, t->at, "the product of %s and %s has more than %d indices",
+      edf__syntax(m->e.scan, t->at, "the product of %s and %s has more than %d indices",
                   r[first].name, r[second].name, EDF_MAX_RANK);
     left.place[left.rank].at = t->at;
     left.place[left.rank++].factor[i] = 1;
@@ -1042,7 +1042,7 @@ static edf_node *edf__equation_node(const edf__site *at, const edf_op *op, int k
   if (!is_lookup) edf__rewrite(&m, *at, in);
   m.runs = !is_lookup;
   for (int t = 0; t < m.e.n_term; t++)
-    if (m.e.term[t].n > 2) edf__syntax(&e->scan, m.e.term[t].at, "more than two factors");
+    if (m.e.term[t].n > 2) edf__syntax(e->scan, m.e.term[t].at, "more than two factors");
   return edf__einsum_node(*at, op ? op : &edf__einsum_op, &m, m.e.n_operand, in);
 }
 
@@ -1108,7 +1108,7 @@ static void edf_slide__check_known(const edf__einsum *m) {
   for (int i = 0; i < m->e.n_index; i++) {
     const char *name = m->e.index[i].name;
     if (m->extent[i] < 0)
-      edf__syntax(&m->e.scan, name, "unknown size of %s: it is not a plain index on the right. "
+      edf__syntax(m->e.scan, name, "unknown size of %s: it is not a plain index on the right. "
                   "Add '| %s<n'", name, name);
   }
 }
@@ -1428,11 +1428,11 @@ static void edf_slide__check_reduction(int kind, const edf__equation *e) {
   for (int d = 0; kind && d < e->ref->rank; d++) {
     int i = edf__alone(e, &e->ref->place[d]);
     if (i < 0 || has >> i & 1)
-      edf__syntax(&e->scan, e->ref->place[d].at, "a reduction needs plain indices on the left");
+      edf__syntax(e->scan, e->ref->place[d].at, "a reduction needs plain indices on the left");
     has |= 1u << i;
   }
   if (kind == EDF_SLIDE__MAX && (e->n_term != 1 || e->term->n != 1 || !(e->term->number == 1)))
-    edf__syntax(&e->scan, e->term->at, "a maximum takes one tensor, without a factor");
+    edf__syntax(e->scan, e->term->at, "a maximum takes one tensor, without a factor");
 }
 /* ---- BatchNormalize   y[r,c] = q[c] (x[r,c] - m[c]), q[c] = 1/sqrt(v[c] + eps)
      x.grad[r,c] += q[c] (y.grad[r,c] - mean_r y.grad[r,c] - y[r,c] mean_r y[r,c] y.grad[r,c])
@@ -1701,6 +1701,7 @@ typedef struct edf_slide__statement {    /* a line that is an equation          
   edf_node *of[EDF__MAX_REF];            /* the node of each tensor, or NULL                  */
   edf_slide__expr *tensor[EDF__MAX_REF + 1];         /* the expression of each tensor         */
   int depth;                             /* depth of the factor that is being read            */
+  int whole;                             /* 1 if it has been read to its end                  */
   const char *call;                      /* the text of a node call, or NULL                  */
   int kind;                              /* how it sums: EDF_SLIDE__SUM, EDF_SLIDE__MEAN ...  */
   edf_slide__expr *where, *right;        /* left side; list of the sums f ; g on the right    */
@@ -1951,7 +1952,7 @@ static const edf_slide__expr *edf_slide__only(const edf_slide__expr *x) {
 /* Reads a list after its opening bracket, and the closing one. Returns the number of parts. */
 static int edf_slide__read_list(edf_slide__statement *l, edf_slide__expr **list,
                                 edf_slide__expr *(*read)(edf_slide__statement *)) {
-  edf__scan *s = &l->m.e.scan;
+  edf__scan *s = l->m.e.scan;
   int n = 0;
   for (; n == 0 || edf__accept(s, ','); n++)
     *list = edf_slide__append_expr(*list, read(l));
@@ -1960,7 +1961,7 @@ static int edf_slide__read_list(edf_slide__statement *l, edf_slide__expr **list,
 }
 static edf_slide__expr *edf_slide__read_bracket(edf_slide__statement *l) {
   edf_slide__expr *x = edf_slide__read_sum(l);
-  edf__expect(&l->m.e.scan, ')', "')'", "");
+  edf__expect(l->m.e.scan, ')', "')'", "");
   return x;
 }
 
@@ -1971,7 +1972,7 @@ static int edf_slide__is_over(const char *name) {
 
 /* Reads the arguments of function f: f(x), f(x,y) or f x. */
 static edf_slide__expr *edf_slide__read_call(edf_slide__statement *l, const char *name, int f) {
-  edf__scan *s = &l->m.e.scan;
+  edf__scan *s = l->m.e.scan;
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_CALL, name, NULL);
   int n = 1, wanted = (int)strlen(edf_slide__functions[f].takes);
   x->which = f;
@@ -1986,7 +1987,7 @@ static edf_slide__expr *edf_slide__read_call(edf_slide__statement *l, const char
 }
 
 static edf_slide__expr *edf_slide__read_index(edf_slide__statement *l) {
-  const char *name = edf__identifier(&l->m.e.scan, "an index");
+  const char *name = edf__identifier(l->m.e.scan, "an index");
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_NAME, name, NULL);
   x->which = edf__index_of(&l->m.e, name);
   x->number = 0;
@@ -1996,7 +1997,7 @@ static edf_slide__expr *edf_slide__read_index(edf_slide__statement *l) {
 /* Reads the tensor whose name is x: the name again, then its index positions. */
 static edf_slide__expr *edf_slide__read_tensor(edf_slide__statement *l, edf_slide__expr *x) {
   edf__equation *e = &l->m.e;
-  e->scan.at = x->at - e->scan.size;
+  e->scan->at = x->at - e->scan->size;
   x->sort = EDF_SLIDE__A_TENSOR;
   x->which = e->n_ref;
   l->tensor[x->which] = x;
@@ -2010,7 +2011,7 @@ static edf_slide__expr *edf_slide__read_tensor(edf_slide__statement *l, edf_slid
    (I,J). Returns 1 for a lookup, -1 for a group, and 0 for any other position. */
 static int edf_slide__read_place(edf__equation *e, int f) {
   edf_slide__statement *l = (edf_slide__statement *)e->line;
-  edf__scan *s = &e->scan;
+  edf__scan *s = e->scan;
   edf_slide__expr *x = NULL;
   edf__peek(s);
   const char *at = s->at, *behind = at + strlen(at + s->size);
@@ -2051,12 +2052,12 @@ static int edf_slide__read_comparison(edf__scan *s, const char *expected) {
 /* Reads the size of an index after its '<'. */
 static void edf_slide__read_size(edf__equation *e, int index, const char *name) {
   int *bound = &e->index[index].bound;
-  const char *at = e->scan.at;
+  const char *at = e->scan->at;
   double n = 0;
-  if (*bound) edf__syntax(&e->scan, name, "%s has two bounds", name);
-  for (; edf__is_digit(*e->scan.at); e->scan.at++) n = 10 * n + (*e->scan.at - '0');
-  if (n < 1) edf__syntax(&e->scan, at, "a bound is at least 1");
-  if (n > 1e9) edf__syntax(&e->scan, at, "the number is too large: at most 1000000000");
+  if (*bound) edf__syntax(e->scan, name, "%s has two bounds", name);
+  for (; edf__is_digit(*e->scan->at); e->scan->at++) n = 10 * n + (*e->scan->at - '0');
+  if (n < 1) edf__syntax(e->scan, at, "a bound is at least 1");
+  if (n > 1e9) edf__syntax(e->scan, at, "the number is too large: at most 1000000000");
   *bound = (int)n;
 }
 
@@ -2064,7 +2065,7 @@ static void edf_slide__read_size(edf__equation *e, int index, const char *name) 
    alone. Returns the bit of the index, or 0 for a class bound. */
 static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces) {
   edf__equation *e = &l->m.e;
-  edf__scan *s = &e->scan;
+  edf__scan *s = e->scan;
   int n = e->n_index, used = braces;
   edf_slide__expr *x = edf_slide__read_index(l), *t;
   unsigned bit = 1u << x->which;
@@ -2098,8 +2099,8 @@ static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces) {
 }
 
 static edf_slide__expr *edf_slide__read_number_expr(edf_slide__statement *l) {
-  edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_NUMBER, l->m.e.scan.at, NULL);
-  x->number = edf__read_number(&l->m.e.scan);
+  edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_NUMBER, l->m.e.scan->at, NULL);
+  x->number = edf__read_number(l->m.e.scan);
   return x;
 }
 
@@ -2114,7 +2115,7 @@ static edf_slide__expr *edf_slide__divisor_of(edf_slide__expr *base) {
 }
 /* Reads a power after its base, x^2, x^-1 or x^(1/2). Returns the base if no ^ follows. */
 static edf_slide__expr *edf_slide__read_power(edf_slide__statement *l, edf_slide__expr *base) {
-  edf__scan *s = &l->m.e.scan;
+  edf__scan *s = l->m.e.scan;
   const char *at = s->at;
   if (!edf__accept(s, '^')) return base;
   double sign = edf__first_sign(s);
@@ -2133,7 +2134,7 @@ static edf_slide__expr *edf_slide__read_power(edf_slide__statement *l, edf_slide
    argument of another function is the next bracket, if the bracket has one of the function's
    indices. Otherwise the argument is the rest of the term. */
 static edf_slide__expr *edf_slide__read_over(edf_slide__statement *l, const char *name, int f) {
-  edf__scan *s = &l->m.e.scan;
+  edf__scan *s = l->m.e.scan;
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__AN_OVER, name, NULL);
   const char *index = name + strcspn(name, "_") + 1;
   x->which = f;
@@ -2187,11 +2188,11 @@ static void edf_slide__check_end(const edf__scan *s) {
    this name. */
 static void edf_slide__check_call(const edf_slide__statement *l, const char *name) {
   if (!l->slide->in && !edf_slide__line_of(l->slide, name) && !edf_slide__known(l->slide, name))
-    edf_slide__check_word(&l->m.e.scan, name);
+    edf_slide__check_word(l->m.e.scan, name);
 }
 /* Reads a factor without its power: a test, number, bracket, function, tensor or name. */
 static edf_slide__expr *edf_slide__read_atom(edf_slide__statement *l) {
-  edf__scan *s = &l->m.e.scan;
+  edf__scan *s = l->m.e.scan;
   char c = edf__peek(s);
   if (c == '1' && s->at[1] == '[') {
     s->at += 2;
@@ -2215,7 +2216,7 @@ static edf_slide__expr *edf_slide__read_atom(edf_slide__statement *l) {
 }
 static edf_slide__expr *edf_slide__read_factor(edf_slide__statement *l) {
   if (++l->depth > EDF_SLIDE__DEPTH)
-    edf__syntax(&l->m.e.scan, l->m.e.scan.at, "brackets and functions are nested at most %d "
+    edf__syntax(l->m.e.scan, l->m.e.scan->at, "brackets and functions are nested at most %d "
                 "deep", EDF_SLIDE__DEPTH);
   edf_slide__expr *x = edf_slide__read_atom(l);
   x = edf_slide__read_power(l, x);
@@ -2233,7 +2234,7 @@ static int edf_slide__at_factor(edf__scan *s) {
    a divisor is an error, except after a fraction of two numbers: 1/2 x[i]. */
 static edf_slide__expr *edf_slide__read_product(edf_slide__statement *l,
                                                 edf_slide__expr *first) {
-  edf__scan *s = &l->m.e.scan;
+  edf__scan *s = l->m.e.scan;
   int below = 0;
   edf__peek(s);
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, s->at, NULL), *f = NULL;
@@ -2254,7 +2255,7 @@ static edf_slide__expr *edf_slide__read_product(edf_slide__statement *l,
 }
 
 static edf_slide__expr *edf_slide__read_sum(edf_slide__statement *l) {
-  edf__scan *s = &l->m.e.scan;
+  edf__scan *s = l->m.e.scan;
   edf__peek(s);
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_SUM, s->at, NULL);
   int sign = edf__first_sign(s);
@@ -2287,7 +2288,7 @@ static void edf_slide__join_lines(char *text) {
    not a call alone. A scalar with such a name is a factor. edf_slide__called_node reads the
    tensors of the call, when their nodes exist. */
 static int edf_slide__read_node_call(edf_slide__statement *l) {
-  edf__scan *s = &l->m.e.scan, ahead = *s;
+  edf__scan *s = l->m.e.scan, ahead = *s;
   if (!edf__is_letter(edf__peek(&ahead))) return 0;
   const char *begin = ahead.at, *name = edf__identifier(&ahead, ""), *open;
   int f = edf_slide__function_named(name, ":="), depth = 1;
@@ -2311,14 +2312,13 @@ static int edf_slide__read_node_call(edf_slide__statement *l) {
 }
 static edf_node *edf_slide__called_node(edf_slide__statement *l);
 
-static void edf_slide__read_statement(edf_slide__slide *all, edf__scan *from) {
+static void edf_slide__read_statement(edf_slide__slide *all, edf__scan *s) {
   edf_slide__statement *l = &all->line[all->n++];
   edf__equation *e = &l->m.e;
-  edf__scan *s = &e->scan;
+  e->scan = s;
   l->slide = all;
   e->line = l;
   e->read_position = edf_slide__read_place;
-  *s = *from;
   const char *name = edf__identifier(s, "a tensor");
   if (!strcmp(name, "for") && edf__is_letter(edf__peek(s))) {
     do l->loops |= 1u << edf_slide__read_index(l)->which; while (edf__accept(s, ','));
@@ -2337,7 +2337,7 @@ static void edf_slide__read_statement(edf_slide__slide *all, edf__scan *from) {
   if (edf__accept(s, '|'))
     do edf_slide__read_bound(l, 0); while (edf__accept(s, ','));
   if (edf__peek(s) && *s->at != '\n') edf_slide__check_end(s);
-  *from = *s;
+  l->whole = 1;
 }
 
 /* Joins the steps of a recurrence. It is called when the tensor of all steps is needed. */
@@ -2428,7 +2428,7 @@ static int edf_slide__index_for(const edf__equation *e, const char *name) {
 
 /* Makes the name x a scalar or an index. Stops if x is neither, or both. */
 static void edf_slide__resolve_name(edf_slide__statement *l, edf_slide__expr *x) {
-  const edf__scan *s = &l->m.e.scan;
+  const edf__scan *s = l->m.e.scan;
   const char *behind = x->at - s->size + strlen(x->at);
   int i = edf_slide__index_for(&l->m.e, x->at);
   edf_slide__statement *by = edf_slide__line_of(l->slide, x->at);
@@ -2438,7 +2438,9 @@ static void edf_slide__resolve_name(edf_slide__statement *l, edf_slide__expr *x)
   x->which = i;
   if (scalar && i >= 0)
     edf__syntax(s, x->at, "%s is a scalar and an index here: rename one", x->at);
+  edf__scan now = *s;
   if (scalar) edf_slide__read_tensor(l, x);
+  *l->m.e.scan = now;
   if (scalar || i >= 0) return;
   if (by || node) {
     edf_page shape = { NULL, 0 };
@@ -2504,7 +2506,7 @@ static void edf__check_single(const edf__equation *e, const char *at, unsigned s
       const char *a = e->index[i].name, *b = e->index[j].name;
       if (single >> i & single >> j & 1 && edf__has_letter_more(a, b) &&
           edf__count_letters(b) >= 2)
-        edf__syntax(&e->scan, at, "%s and %s are summed, each in one tensor alone: did you "
+        edf__syntax(e->scan, at, "%s and %s are summed, each in one tensor alone: did you "
                     "mean %s? Else rename one", b, a, b);
     }
 }
@@ -2520,11 +2522,11 @@ static void edf_slide__check_bound(const edf_slide__statement *l, const edf_slid
   if (!c) return;
   if (!at) at = x->at;
   if (edf__is_capital(c))
-    edf__syntax(&l->m.e.scan, at, "%s is not summed here. Write sum_%s, or (1/%s) sum_%s for "
+    edf__syntax(l->m.e.scan, at, "%s is not summed here. Write sum_%s, or (1/%s) sum_%s for "
                 "the mean", c, c, c, c);
   const char *lookup = "";
   if (edf_slide__known(l->slide, c)) lookup = edf__text("; a lookup is %.400s[...]", c);
-  edf__syntax(&l->m.e.scan, at, "index %s is neither on the left nor summed: write %c%s, or "
+  edf__syntax(l->m.e.scan, at, "index %s is neither on the left nor summed: write %c%s, or "
               "sum_%s%s", c, edf_slide__upper(*c), c + 1, c, lookup);
 }
 
@@ -2553,7 +2555,7 @@ static void edf_slide__bind_product(const edf_slide__statement *l, edf_slide__ex
   }
   const char *c = edf_slide__first_of(&l->m.e, inner == 2 ? own & summed & twice : 0);
   if (c)
-    edf__syntax(&l->m.e.scan, x->at, "one sum over %s, or two? Rename one, or remove "
+    edf__syntax(l->m.e.scan, x->at, "one sum over %s, or two? Rename one, or remove "
                 "brackets: an outer product sums it, and two factors here have it", c);
   own &= ~bound;
   edf_slide__check_bound(l, x, own & (edf_slide__small_letters(l) | ~(inner ? twice : above)));
@@ -2578,7 +2580,7 @@ static unsigned edf_slide__apply_bounds(edf_slide__statement *l, edf_slide__expr
       test->which = m->test->which;
       if (!done || !(f->over & pair)) x->in = edf_slide__append_expr(x->in, test);
     } else if (x->which == EDF_SLIDE__VARIANCE_OVER || x->which > EDF_SLIDE__SOFTMAX_OVER)
-      edf__syntax(&l->m.e.scan, x->at, "a mask is for sum, mean, max, min, argmax, argmin and "
+      edf__syntax(l->m.e.scan, x->at, "a mask is for sum, mean, max, min, argmax, argmin and "
                   "softmax");
   }
   return applied;
@@ -2599,7 +2601,7 @@ static int edf_slide__n_tensors(const edf_slide__expr *x) {
 /* Stops if a term after softmax_k W[k,J] h[J] has a tensor: is it an argument of softmax? */
 static void edf_slide__check_softmax(const edf_slide__statement *l,
                                      const edf_slide__expr *sum) {
-  const edf__scan *s = &l->m.e.scan;
+  const edf__scan *s = l->m.e.scan;
   for (const edf_slide__expr *p = sum->in, *f, *q; p; p = p->next) {
     for (f = p->in; f && f->next; f = f->next) {}
     int open = f && f->sort == EDF_SLIDE__AN_OVER && f->closed;
@@ -2627,7 +2629,7 @@ static void edf_slide__check_size_terms(const edf_slide__statement *l,
   for (const edf_slide__expr *p = sum->in; p && beside; p = p->next) {
     const edf_slide__expr *f = p->in;
     if (f && !f->next && !p->over && f->sort == EDF_SLIDE__A_NAME && f->number > 0)
-      edf__syntax(&l->m.e.scan, f->at, "this term is the size of an index. Did you mean a "
+      edf__syntax(l->m.e.scan, f->at, "this term is the size of an index. Did you mean a "
                   "bias, as in %s[j]? The size as a number is 1 %s", f->at, f->at);
   }
 }
@@ -2644,7 +2646,7 @@ static void edf_slide__check_sum(const edf_slide__statement *l, const edf_slide_
    under a power. `masks` has the masks that hold around x. */
 static void edf_slide__bind_expr(edf_slide__statement *l, edf_slide__expr *x, unsigned bound,
                                  unsigned summed, int inner, unsigned masks) {
-  const edf__scan *s = &l->m.e.scan;
+  const edf__scan *s = l->m.e.scan;
   int over = x->sort == EDF_SLIDE__AN_OVER, product = x->sort == EDF_SLIDE__A_PRODUCT;
   if (x->sort == EDF_SLIDE__A_SUM) edf_slide__check_sum(l, x);
   int reduces = edf_slide__reduces(x) || (product && x->in);
@@ -2717,9 +2719,9 @@ static void edf_slide__check_loops(const edf_slide__statement *l) {
   for (int f = 0; f < l->m.e.n_ref; f++) used |= edf_slide__expr_has(l, l->tensor[f]);
   const char *none = edf_slide__first_of(&l->m.e, l->loops & ~used);
   const char *not_named = edf_slide__first_of(&l->m.e, l->loops ? used & ~l->loops : 0);
-  if (none) edf__syntax(&l->m.e.scan, none, "%s is not an index of this line", none);
+  if (none) edf__syntax(l->m.e.scan, none, "%s is not an index of this line", none);
   if (not_named)
-    edf__syntax(&l->m.e.scan, not_named, "the for names all indices, but not %s", not_named);
+    edf__syntax(l->m.e.scan, not_named, "the for names all indices, but not %s", not_named);
 }
 
 /* Adds the indices of the tensors in x to *once, and those that two tensors have to *twice.
@@ -2761,7 +2763,7 @@ static void edf_slide__bind_line(edf_slide__statement *l) {
     }
   }
   for (const edf_slide__mask *m = l->mask; m < l->mask + l->n_mask; m++)
-    if (!m->used) edf__syntax(&l->m.e.scan, m->test->at, "the mask has no effect");
+    if (!m->used) edf__syntax(l->m.e.scan, m->test->at, "the mask has no effect");
 }
 
 /* ---- Sizes of a line. Finds the sizes that an Einsum of the known tensors would find. */
@@ -2788,18 +2790,18 @@ static void edf_slide__set_group(const edf_slide__statement *l, int f,
   for (const edf_slide__expr *i = group->in; i; i = i->next) {
     ptrdiff_t extent = l->m.extent[i->which];
     if (extent == 0)
-      edf__syntax(&l->m.e.scan, i->at, "%s is the batch, which cannot be in a group", i->at);
+      edf__syntax(l->m.e.scan, i->at, "%s is the batch, which cannot be in a group", i->at);
     if (extent < 0)
-      edf__syntax(&l->m.e.scan, i->at, "an index of a group needs a known size: add '| %s<n'",
+      edf__syntax(l->m.e.scan, i->at, "an index of a group needs a known size: add '| %s<n'",
                   i->at);
     if (n > 1000000000 / extent)
-      edf__syntax(&l->m.e.scan, i->at, "the group is too long");
+      edf__syntax(l->m.e.scan, i->at, "the group is too long");
     for (int k = 0; k < l->m.e.n_index; k++) p->factor[k] *= (int)extent;
     p->factor[i->which]++;
     n *= extent;
   }
   if (!t || t->dim[group->place] == n) return;
-  edf__syntax(&l->m.e.scan, group->at, "the group has %d entries, the dimension %d\n  %s",
+  edf__syntax(l->m.e.scan, group->at, "the group has %d entries, the dimension %d\n  %s",
               (int)n, t->dim[group->place], edf__show(t));
 }
 static void edf_slide__set_groups(edf_slide__statement *l) {
@@ -2814,7 +2816,7 @@ static int edf_slide__classes_of(const edf_slide__statement *l, const edf_slide_
   int c = 0;
   while (c < e->n_index && (!e->index[c].bound || strcmp(e->index[c].name, value->at))) c++;
   if (c == e->n_index)
-    edf__syntax(&l->m.e.scan, value->at,
+    edf__syntax(l->m.e.scan, value->at,
                 l->adds && value == l->where->in
                 ? "unknown size of %s: add '| %s<n'" : "%s: how many classes? Add '| %s<27'",
                 l->adds && value == l->where->in ? l->m.e.ref->name : value->at, value->at);
@@ -2836,20 +2838,20 @@ static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
   ptrdiff_t least, greatest;
   if (value) {
     if (edf_slide__function_named(r->name, "x") >= 0)
-      edf__syntax(&l->m.e.scan, r->name, "%s[...] is a tensor: use round brackets for a "
+      edf__syntax(l->m.e.scan, r->name, "%s[...] is a tensor: use round brackets for a "
                   "function", r->name);
     return edf_slide__classes_of(l, value);
   }
   for (int i = 0; i < l->m.e.n_index; i++) {
     const char *c = l->m.e.index[i].name;
     if (p->factor[i] && l->m.extent[i] < 0)
-      edf__syntax(&l->m.e.scan, p->at, "%s is a new Parameter, and nothing gives the size of "
+      edf__syntax(l->m.e.scan, p->at, "%s is a new Parameter, and nothing gives the size of "
                   "%s: add '| %s<64' at the end of the line%s", r->name, c, c,
                   edf__is_capital(c) ? ", or write an index that another tensor has" : "");
   }
   edf__reach(&l->m, p, &least, &greatest);
   if (greatest < 0 || greatest >= 1000000000)
-    edf__syntax(&l->m.e.scan, p->at, "%s is new, and this position reads entries %ld to %ld",
+    edf__syntax(l->m.e.scan, p->at, "%s is new, and this position reads entries %ld to %ld",
                 r->name, (long)least, (long)greatest);
   return (int)greatest + 1;
 }
@@ -2870,7 +2872,7 @@ static void edf_slide__compare_new(const edf__scan *s, const edf__ref *r, const 
 /* Stops if the name of new tensor x is an index, a function over an index, or close to another
    tensor, or if it has the batch index. */
 static void edf_slide__check_new(const edf_slide__statement *l, int x) {
-  const edf__scan *s = &l->m.e.scan;
+  const edf__scan *s = l->m.e.scan;
   const edf__ref *r = &l->m.e.ref[x];
   const edf_slide__slide *all = l->slide;
   const char *meant = NULL;
@@ -3002,7 +3004,7 @@ static edf_slide__value edf_slide__new_value(const edf_slide__statement *l, edf_
     for (int i = 0; i < l->m.e.n_index; i++) {
       if (!(has >> i & 1) || (l->m.extent[i] == 0) != batch) continue;
       if (r->rank == EDF_MAX_RANK)
-        edf__syntax(&l->m.e.scan, r->name, "more than %d indices", EDF_MAX_RANK);
+        edf__syntax(l->m.e.scan, r->name, "more than %d indices", EDF_MAX_RANK);
       r->place[r->rank].at = r->name;
       r->place[r->rank++].factor[i] = 1;
     }
@@ -3132,13 +3134,13 @@ static edf_node *edf_slide__now(const edf_slide__statement *l, const edf_slide__
                                 edf__ref *r) {
   int time[EDF_SLIDE__LOOPS];
   if (r->rank != by->m.e.ref->rank)
-    edf__syntax(&l->m.e.scan, r->name, "expected %d indices, as on its left",
+    edf__syntax(l->m.e.scan, r->name, "expected %d indices, as on its left",
                 by->m.e.ref->rank);
   for (int k = 0; k < by->n_loop; k++) {
     const edf__place *p = &r->place[by->axis[k]];
     time[k] = p->constant;
     if (edf__place_has(p) || p->by)
-      edf__syntax(&l->m.e.scan, p->at, "%s is computed step by step here: expected one step of "
+      edf__syntax(l->m.e.scan, p->at, "%s is computed step by step here: expected one step of "
                   "it", r->name);
   }
   edf_slide__drop_axes(r, by, by->n_loop);
@@ -3189,7 +3191,7 @@ static int edf_slide__add_factor(edf_slide__making *to, const edf_slide__value *
   int k = 0;
   if (!v->node) return 0;
   if (e->n_ref == EDF__MAX_REF)
-    edf__syntax(&e->scan, v->at.name, "this line is too long");
+    edf__syntax(e->scan, v->at.name, "this line is too long");
   while (k < e->n_operand && to->in[k] != v->node) k++;
   if (k == e->n_operand) to->in[e->n_operand++] = v->node;
   edf__ref *r = edf__next_ref(e);
@@ -3312,7 +3314,7 @@ static void edf_slide__add_masks(edf_slide__making *to, int first, unsigned mask
       if (!edf_slide__masks_for(to->l, masks, m, with, has, &mask)) continue;
       while (k < (size_t)e->n_mask && memcmp(&e->mask[k], &mask, sizeof mask)) k++;
       if (k == sizeof e->mask / sizeof mask)
-        edf__syntax(&e->scan, e->ref->name, "this line has too many masks");
+        edf__syntax(e->scan, e->ref->name, "this line has too many masks");
       if (k == (size_t)e->n_mask) e->mask[e->n_mask++] = mask;
       e->term[e->n_term - 1].masks |= 1u << k;
     }
@@ -3331,7 +3333,7 @@ static void edf_slide__add_term(edf_slide__making *to, const edf_slide__value *v
   if (p && there) edf_slide__add_counts(to, p, first, &number);
   if (p && there && to->divisor) there = edf_slide__add_divisor(to, first, &number);
   if (e->n_ref - first > EDF_MAX_FACTOR)
-    edf__syntax(&e->scan, at, "a product has at most %d factors", EDF_MAX_FACTOR);
+    edf__syntax(e->scan, at, "a product has at most %d factors", EDF_MAX_FACTOR);
   if (e->n_ref == first && e->n_term && number == 0) there = 0;      /* x - 0 is x            */
   if (!there) {                          /* the term is zero                                  */
     e->n_ref = first;
@@ -3599,7 +3601,7 @@ static edf_node *edf_slide__sum_node(edf_slide__statement *l, edf_slide__expr *x
 /* ---- Lookups. Stops if a class number of this dimension may have no exact edf_real. */
 static void edf_slide__check_classes(const edf_slide__statement *l, const char *at, int n) {
   if (!EDF_REAL_IS_DOUBLE && n > 16777216)
-    edf__syntax(&l->m.e.scan, at, "%d classes: a float has class numbers up to 16777216; use "
+    edf__syntax(l->m.e.scan, at, "%d classes: a float has class numbers up to 16777216; use "
                 "cc -DEDF_REAL=double", n);
 }
 /* Returns the class numbers that expression x gives. A tensor keeps its index positions, so
@@ -3961,7 +3963,7 @@ static edf_slide__value edf_slide__call_value(edf_slide__statement *l, edf_slide
   if (f) v = edf_slide__guarded(l, v, x->masks);
   if (x->which == EDF_SLIDE__DROPOUT_OF) {
     if (!edf_slide__constant(l, x->in->next, &rate) || !(rate >= 0 && rate < 1))
-      edf__syntax(&l->m.e.scan, x->in->next->at, "the rate is a number, 0 or more and below 1");
+      edf__syntax(l->m.e.scan, x->in->next->at, "the rate is a number, 0 or more and below 1");
     v.node = edf_dropout_at(at->file, at->line, v.node, rate);
   } else if (f) v.node = f(at->file, at->line, v.node);
   else v.node = edf_node_at(edf_slide__functions[x->which].about, at->file, at->line, 1,
@@ -3981,7 +3983,7 @@ static edf_slide__value edf_slide__power_value(edf_slide__statement *l, edf_slid
   if (!edf_slide__constant(l, x->in->next, &p)) {
     if (edf_slide__has_sort(x->in->next, EDF_SLIDE__A_TENSOR) ||
         !edf_slide__constant(l, x->in, &base) || !(base > 0))
-      edf__syntax(&l->m.e.scan, x->in->next->at, "a power is a number, or a bracket without "
+      edf__syntax(l->m.e.scan, x->in->next->at, "a power is a number, or a bracket without "
                   "tensors");
     edf_slide__value k = edf_slide__value_of(l, x->in->next);  /* as in 0.9^(t-s)             */
     k.number *= log(base);
@@ -4079,9 +4081,9 @@ static void edf_slide__check_parts(const edf_slide__statement *l, const edf__pla
   }
   for (const edf_slide__expr *x = l->right; x; x = x->next) found++;
   if (bad)
-    edf__syntax(&l->m.e.scan, sum->at, "';' joins along a sum of indices, as in h[b,J+K]");
+    edf__syntax(l->m.e.scan, sum->at, "';' joins along a sum of indices, as in h[b,J+K]");
   if (wanted != found)
-    edf__syntax(&l->m.e.scan, l->right->next->at, "there are %s parts than indices in the sum: "
+    edf__syntax(l->m.e.scan, l->right->next->at, "there are %s parts than indices in the sum: "
                 "expected %d, found %d", found > wanted ? "more" : "fewer", wanted, found);
 }
 
@@ -4093,7 +4095,7 @@ static edf_node *edf_slide__joined_line(edf_slide__statement *l, edf__ref left) 
   int d = 0, n = 0, i = 0, used = 0;
   while (d < left.rank && edf__alone(&l->m.e, &left.place[d]) >= 0) d++;
   if (d == left.rank)
-    edf__syntax(&l->m.e.scan, left.name, "';' needs a sum of indices on the left, one for each "
+    edf__syntax(l->m.e.scan, left.name, "';' needs a sum of indices on the left, one for each "
                 "part: h[b,J+K]");
   const edf__place sum = left.place[d];
   edf_slide__check_parts(l, &sum);
@@ -4103,7 +4105,7 @@ static edf_node *edf_slide__joined_line(edf_slide__statement *l, edf__ref left) 
     unsigned other = edf_slide__expr_has(l, x) & edf__place_has(&sum) & ~(1u << i);
     const char *c = edf_slide__first_of(&l->m.e, other);
     if (c)
-      edf__syntax(&l->m.e.scan, edf_slide__first_with(l, x, other), "%s is the index of "
+      edf__syntax(l->m.e.scan, edf_slide__first_with(l, x, other), "%s is the index of "
                   "another part: expected %s here", c, l->m.e.index[i].name);
     memset(left.place[d].factor, 0, sizeof sum.factor);
     left.place[d].factor[i] = 1;
@@ -4150,7 +4152,7 @@ static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf__ref left) {
     if (!edf__write(x)->time) x->written->time = time;
     x->written->inner = x != y;
     x->written->later = later;
-    if (!l->slide->in) x->written->said = l->m.e.ref->name - l->m.e.scan.size;
+    if (!l->slide->in) x->written->said = l->m.e.ref->name - l->m.e.scan->size;
   }
   return y;
 }
@@ -4208,7 +4210,7 @@ static void edf_slide__find_reads(edf_slide__slide *all, edf_slide__statement *b
         offsets |= (unsigned)(o != 0) << d;
       }
       if (!offsets)
-        edf__syntax(&l->m.e.scan, r->name,
+        edf__syntax(l->m.e.scan, r->name,
                     l < by ? "%s is computed below: move its line up, or read an earlier step"
                            : "%s depends on itself: a recurrence must read an earlier step, as "
                              "in h[b,t-1,j]", left->name);
@@ -4219,7 +4221,7 @@ static void edf_slide__find_reads(edf_slide__slide *all, edf_slide__statement *b
   for (int d = 0; d < left->rank; d++) {
     if (!(some >> d & 1)) by->offset[d] = 0;
     else if (turns[d])
-      edf__syntax(&by->m.e.scan, turns[d], "%s is read before and after its own step: read one "
+      edf__syntax(by->m.e.scan, turns[d], "%s is read before and after its own step: read one "
                   "of both", left->name);
   }
 }
@@ -4237,12 +4239,12 @@ static void edf_slide__add_loop(edf_slide__slide *all, const edf_slide__statemen
     i = edf_slide__index_for(&l->m.e, name);
     while (d < left->rank && (i < 0 || edf_slide__time_index(l, &left->place[d]) != i)) d++;
     if (d == left->rank)
-      edf__syntax(&l->m.e.scan, left->name, "this line is in a recurrence over %s: expected "
+      edf__syntax(l->m.e.scan, left->name, "this line is in a recurrence over %s: expected "
                   "that index on the left", name);
     if (n == EDF_SLIDE__LOOPS)
-      edf__syntax(&l->m.e.scan, left->name, "a recurrence runs over at most two indices");
+      edf__syntax(l->m.e.scan, left->name, "a recurrence runs over at most two indices");
     if (left->place[d].constant < 0)
-      edf__syntax(&l->m.e.scan, left->place[d].at, "this position writes entry %d, below 0",
+      edf__syntax(l->m.e.scan, left->place[d].at, "this position writes entry %d, below 0",
                   left->place[d].constant);
     l->axis[n] = d;
     l->back[n] = by->offset[axis] > 0;
@@ -4294,7 +4296,7 @@ static void edf_slide__know_tensors(edf_slide__statement *l) {
     int other = by && (!l->to || by->from != l->from || by->to != l->to);
     if (other && !by->y && by->step) edf_slide__all_times(by);
     if (other && !by->y && below)
-      edf__syntax(&l->m.e.scan, r->name, "%s is computed below: move its line up, or read an "
+      edf__syntax(l->m.e.scan, r->name, "%s is computed below: move its line up, or read an "
                   "earlier step", r->name);
     l->of[f] = by ? by->y : edf_slide__known(l->slide, r->name);
   }
@@ -4336,7 +4338,7 @@ static int edf_slide__share_extents(edf_slide__statement *l, const edf__ref *r,
    line `by` gives it. */
 static void edf_slide__check_group_sizes(const edf_slide__statement *l, const edf__ref *r,
                                          const edf_slide__statement *by) {
-  const edf__scan *s = &l->m.e.scan;
+  const edf__scan *s = l->m.e.scan;
   for (int d = 0; d < r->rank && d < by->m.e.ref->rank; d++) {
     const edf__place *left = &by->m.e.ref->place[d];
     int i = edf__alone(&l->m.e, &r->place[d]), o = edf__alone(&by->m.e, left);
@@ -4361,7 +4363,7 @@ static void edf_slide__check_group_sizes(const edf_slide__statement *l, const ed
 
 /* Makes room for a node for each step. Stops unless the number of steps is known. */
 static void edf_slide__begin_steps(edf_slide__statement *l) {
-  const edf__scan *s = &l->m.e.scan;
+  const edf__scan *s = l->m.e.scan;
   size_t n = 1;
   for (int k = 0; k < l->n_loop; k++) {
     const char *c = l->m.e.index[l->loop[k]].name;
@@ -4439,11 +4441,11 @@ static void edf_slide__run_step(edf_slide__statement *l) {
   for (int k = 0; k < by->n_loop; k++) time[k] = left.place[by->axis[k]].constant;
   edf_node **step = edf_slide__step_at(by, time);
   if (!step)
-    edf__syntax(&l->m.e.scan, left.name, "there is no such step of %s: the step before the "
+    edf__syntax(l->m.e.scan, left.name, "there is no such step of %s: the step before the "
                 "first is -1", left.name);
   if (*step && l == by) return;
   if (*step)
-    edf__syntax(&l->m.e.scan, left.name, "two lines give this step of %s", left.name);
+    edf__syntax(l->m.e.scan, left.name, "two lines give this step of %s", left.name);
   edf_slide__drop_axes(&left, by, by->n_loop);
   edf_slide__drop_axes(&from.at, by, by->n_loop);
   whole = from.at;                       /* shifted by one, so that entries outside are 0     */
@@ -4485,7 +4487,7 @@ static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from,
     const edf_slide__statement *by = edf_slide__given_by(l);
     if (!l->entry || !edf_slide__belongs(l, from, to)) continue;
     if (l->m.e.ref->rank != by->m.e.ref->rank)
-      edf__syntax(&l->m.e.scan, l->m.e.ref->name, "expected %d indices, as below",
+      edf__syntax(l->m.e.scan, l->m.e.ref->name, "expected %d indices, as below",
                   by->m.e.ref->rank);
     l->n_loop = by->n_loop;              /* h[-1,t,j] = x[t,j] is a loop over t               */
     int numbers = 0;
@@ -4494,7 +4496,7 @@ static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from,
       numbers += l->loop[k] < 0;
     }
     if (!numbers)
-      edf__syntax(&l->m.e.scan, l->m.e.ref->place[by->axis[0]].at, "a line beside the "
+      edf__syntax(l->m.e.scan, l->m.e.ref->place[by->axis[0]].at, "a line beside the "
                   "recurrence of %s gives a step: expected its number here, in place of %s",
                   l->m.e.ref->name, l->m.e.index[l->loop[0]].name);
     edf_slide__run_steps(l, l + 1);
@@ -4505,7 +4507,7 @@ static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from,
     edf_node *some = NULL;
     for (size_t i = 0; i < l->n_step; i++)
       if (l->step[i]) edf__write(some = l->step[i])->steps = all->layer ? NULL : l;
-    if (!some) edf__syntax(&l->m.e.scan, l->m.e.ref->name, "%s is 0 at all steps",
+    if (!some) edf__syntax(l->m.e.scan, l->m.e.ref->name, "%s is 0 at all steps",
                            l->m.e.ref->name);
   }
 }
@@ -4523,7 +4525,7 @@ static int edf_slide__has_number(const edf_slide__statement *l) {
 /* Stops because two lines with = define the tensor of l. */
 static void edf_slide__two_lines(const edf_slide__statement *l) {
   const char *name = l->m.e.ref->name;
-  edf__syntax(&l->m.e.scan, name, "%s is already defined above: write += to add to it. To join "
+  edf__syntax(l->m.e.scan, name, "%s is already defined above: write += to add to it. To join "
               "parts write one line, as in %s[J+K] = a[J] ; c[K]. Only a recurrence has "
               "several lines with =", name, name);
 }
@@ -4549,7 +4551,7 @@ static void edf_slide__check_entries(edf_slide__slide *all) {
   for (edf_slide__statement *l = all->line; l < all->line + all->n; l++) {
     const edf_slide__statement *by = edf_slide__line_of(all, l->m.e.ref->name);
     if (l != by && !l->entry && by->to)
-      edf__syntax(&by->m.e.scan, by->m.e.ref->name, "several lines add to %s, which has a "
+      edf__syntax(by->m.e.scan, by->m.e.ref->name, "several lines add to %s, which has a "
                   "recurrence: write one line", by->m.e.ref->name);
     if (l->entry && !by->to && !(by->adds && !edf_slide__has_number(l)))
       edf_slide__two_lines(by > l ? by : l);
@@ -4564,7 +4566,7 @@ static void edf_slide__add_lines(edf_slide__slide *all, edf_slide__statement *la
   for (edf_slide__statement *l = all->line; l <= last; l++)
     if (!l->entry && edf_slide__same_left(l, last)) {
       if (sum && (sum->rank != l->y->rank || memcmp(sum->dim, l->y->dim, sizeof sum->dim)))
-        edf__syntax(&l->m.e.scan, l->m.e.ref->name, "the lines of %s have one shape, but here "
+        edf__syntax(l->m.e.scan, l->m.e.ref->name, "the lines of %s have one shape, but here "
                     "it is another\n  %s\n  %s", r->name, edf__show(sum), edf__show(l->y));
       sum = sum ? edf_add_at(at->file, at->line, sum, l->y) : l->y;
     }
@@ -4692,9 +4694,9 @@ static void edf_slide__read_over_nodes(edf_slide__slide *all, const edf__site *a
 }
 static edf_node *edf_slide__lines(const edf__site *at, const char *text, int n, int needed,
                                   edf_node **in) {
-  edf_slide__slide all;
-  edf_slide__read_over_nodes(&all, at, text, n, needed, in);
-  return edf_slide__run_slide(&all);
+  edf_slide__slide *all = (edf_slide__slide *)edf_slide__alloc(sizeof *all);
+  edf_slide__read_over_nodes(all, at, text, n, needed, in);
+  return edf_slide__run_slide(all);
 }
 
 /* Reads and builds a text over the nodes in `args`, which end with NULL. */
@@ -4730,7 +4732,7 @@ edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ..
 
 /* ---- Einsum: a text of one line, which is a sum of products of tensors. */
 static void edf_slide__check_products(const edf_slide__statement *l) {
-  const edf__scan *s = &l->m.e.scan;
+  const edf__scan *s = l->m.e.scan;
   for (const edf_slide__expr *p = l->right->in, *f; p; p = p->next) {
     int tensors = 0;
     for (f = p->in; f; f = f->next) {
@@ -4776,7 +4778,7 @@ static edf_node *edf_slide__call_operand(const edf_slide__statement *l, edf__sca
   edf__equation e;
   int last = -1;
   memset(&e, 0, sizeof e);
-  e.scan = *s;
+  e.scan = s;
   const edf__ref *r = edf__parse_tensor(&e, "");
   const edf_slide__statement *by = edf_slide__line_of(l->slide, r->name);
   edf_node *x = by ? by->y : edf_slide__newest(r->name);
@@ -4794,7 +4796,6 @@ static edf_node *edf_slide__call_operand(const edf_slide__statement *l, edf__sca
     last = at;
   }
   edf_release(e.ref);
-  *s = e.scan;
   return x;
 }
 
@@ -4858,7 +4859,7 @@ static edf_node **edf_slide__call_operands(const edf_slide__statement *l, edf__s
 
 /* Builds the node of a line that is a call. */
 static edf_node *edf_slide__called_node(edf_slide__statement *l) {
-  edf__scan s = l->m.e.scan;
+  edf__scan s = *l->m.e.scan;
   const edf__site *at = &l->slide->site;
   const edf__ref *left = l->m.e.ref;
   s.at = l->call;
@@ -5239,7 +5240,7 @@ static edf_recurrent_state edf_slide__run_cell(const edf__site *at, edf_recurren
   int both = s && Phi.cell == &edf_lstm_cell;
   edf_recurrent_state next = { NULL, NULL };
   char text[512], *end = text;
-  edf_slide__slide all;
+  edf_slide__slide *all = (edf_slide__slide *)edf_slide__alloc(sizeof *all);
   for (const char *c = Phi.cell->text; *c; c++) {
     *end++ = *c;
     if (!s && strchr("hC", *c) && c[1] == '\'') c++;
@@ -5247,9 +5248,9 @@ static edf_recurrent_state edf_slide__run_cell(const edf__site *at, edf_recurren
     if (s && *c == '[' && c[1] == 't') c += 2;
   }
   *end = 0;
-  edf_slide__read_over_nodes(&all, at, text, s ? 5 + both : 4, 4, in);
-  next.h = edf_slide__run_slide(&all);
-  if (both) next.c = edf_slide__line_of(&all, "C'")->y;
+  edf_slide__read_over_nodes(all, at, text, s ? 5 + both : 4, 4, in);
+  next.h = edf_slide__run_slide(all);
+  if (both) next.c = edf_slide__line_of(all, "C'")->y;
   return next;
 }
 
@@ -6018,7 +6019,7 @@ static void edf_slide__find_loops_of(edf_slide__answer *a, edf_slide__statement 
       int i = edf__alone(e, p), n = l->of[f]->dim[d];
       if (i < 0) continue;
       if (extent[i] && extent[i] != n)
-        edf__syntax(&e->scan, p->at, "%s is %d in %s and %d in %s: are indices transposed?",
+        edf__syntax(e->scan, p->at, "%s is %d in %s and %d in %s: are indices transposed?",
                     e->index[i].name, extent[i], e->ref[from[i]].name, n, e->ref[f].name);
       extent[i] = n;
       from[i] = f;
@@ -6031,7 +6032,7 @@ static void edf_slide__find_loops_of(edf_slide__answer *a, edf_slide__statement 
       if (!edf__compare_names(own->m.e.index[o].name, name))
         *bound = (int)own->m.extent[o];
     if (*bound <= 0)
-      edf__syntax(&e->scan, name, "unknown size of %s: add '| %s<n'", name, name);
+      edf__syntax(e->scan, name, "unknown size of %s: add '| %s<n'", name, name);
     work *= *bound;
   }
   a->work += work;
@@ -6072,11 +6073,11 @@ static edf_slide__answered *edf_slide__answered_at(const edf_slide__statement *l
     if (!f && t && t->right) break;
   }
   if (!t && (f || strchr(r->name, '.')))
-    edf__syntax(&l->m.e.scan, r->name, "no tensor is called %s", r->name);
+    edf__syntax(l->m.e.scan, r->name, "no tensor is called %s", r->name);
   if (!f && t && t->of && !t->right)
-    edf__syntax(&l->m.e.scan, r->name, "y's line does not read this tensor");
+    edf__syntax(l->m.e.scan, r->name, "y's line does not read this tensor");
   if (t && t->node->rank != r->rank)
-    edf__syntax(&l->m.e.scan, r->name, "%s has %d indices", r->name, t->node->rank);
+    edf__syntax(l->m.e.scan, r->name, "%s has %d indices", r->name, t->node->rank);
   return t;
 }
 
@@ -6088,7 +6089,7 @@ static edf_node *edf_slide__new_helper(edf_slide__statement *l) {
     ptrdiff_t least, greatest;
     edf__reach(&l->m, &left->place[d], &least, &greatest);
     if (least < 0 || greatest >= INT_MAX)
-      edf__syntax(&l->m.e.scan, left->place[d].at, "this position writes entries %ld to %ld",
+      edf__syntax(l->m.e.scan, left->place[d].at, "this position writes entries %ld to %ld",
                   (long)least, (long)greatest);
     dim[d] = (int)greatest + 1;
   }
@@ -6121,7 +6122,7 @@ static void edf_slide__run_line(edf_slide__answer *a, edf_slide__statement *l) {
   single.n = edf.n_compnodes = 0;        /* the line reads only nodes of the graph            */
   l->slide = &single;
   if (l->call || l->right->next)
-    edf__syntax(&e->scan, l->where->at, "expected one sum of products");
+    edf__syntax(e->scan, l->where->at, "expected one sum of products");
   edf_slide__bind_line(l);
   for (int f = 0; f < e->n_ref; f++) {
     const edf_slide__answered *t = edf_slide__answered_at(l, f);
@@ -6208,8 +6209,9 @@ static void edf_slide__run_answer(edf_slide__answer *a, const char *text) {
     while (edf__peek(s) == '\n') s->at++;
     const char *begin = s->at;
     if (!*begin) break;
-    if (edf_slide__survives(a, &a->all.line[a->all.n]) || s->at > begin)
-      continue;
+    edf_slide__statement *l = &a->all.line[a->all.n];
+    if (edf_slide__survives(a, l) || l->whole) continue;
+    s->at = begin;
     memset(&a->all.line[--a->all.n], 0, sizeof *a->all.line);
     s->at += strcspn(begin, "\n");
   }
@@ -6412,7 +6414,7 @@ static double edf_slide__answer_error(const edf_slide__answered *t) {
    names are not proposed. */
 static void edf_slide__propose(edf_slide__answer *a, const edf_slide__statement *l,
                                const char *slip, const char *at, size_t n, const char *with) {
-  const edf__scan *s = &l->m.e.scan;
+  const edf__scan *s = l->m.e.scan;
   if (strlen(with) >= sizeof a->edit->with) return;
   size_t all = (size_t)++a->n_edit * sizeof *a->edit;
   a->edit = (edf_slide__edit *)edf__grow(&edf.kept, a->edit, all);
@@ -6463,7 +6465,7 @@ static void edf_slide__propose_tensors(edf_slide__answer *a, const edf_slide__st
                                        int f) {
   const edf__ref *r = &l->m.e.ref[f];
   const edf_node *t = l->of[f];
-  const char *at = r->name - l->m.e.scan.size;
+  const char *at = r->name - l->m.e.scan->size;
   size_t name = strlen(r->name), n = name;
   if (r->rank) n += strcspn(at + n, "[") + 1;
   if (r->rank) n += edf_slide__until(at + n, "]") + 1;
@@ -6496,7 +6498,7 @@ static void edf_slide__propose_beside(edf_slide__answer *a, const edf_slide__sta
 
 /* Proposes all corrections of line l. An edit without a name gets its number later. */
 static void edf_slide__propose_line(edf_slide__answer *a, edf_slide__statement *l) {
-  const char *eq = l->m.e.ref->name - l->m.e.scan.size;
+  const char *eq = l->m.e.ref->name - l->m.e.scan->size;
   if (!l->adds)
     edf_slide__propose(a, l, "'=' where a gradient needs %", strchr(eq, '='), 1, "+=");
   for (const edf_slide__expr *p = l->right->in; p; p = p->next)
