@@ -3808,8 +3808,7 @@ typedef enum {
   EDF_SITE,                              /* Tanh "h" [b, 8]   built at x.c:5                  */
   EDF_SHAPE,                             /* [b, 8]                                            */
   EDF_FORWARD_LINE,
-  EDF_BACKWARD_LINES,
-  EDF_EQUATION_DATA                      /* JSON: indices, sizes, tensors, terms              */
+  EDF_BACKWARD_LINES
 } edf_part;
 void edf_write(edf_page *to, const char *format, ...) EDF__PRINTF(2, 3);
 void edf_write_quoted(edf_page *to, const char *text, size_t n);
@@ -4307,7 +4306,6 @@ void edf_write_node(edf_page *to, const edf_node *x, edf_part part) {
 #ifndef EDF_NO_DEBUG
   if (part == EDF_FORWARD_LINE) edf__write_forward(to, x);
   if (part == EDF_BACKWARD_LINES) edf__write_backward(to, x);
-  if (part == EDF_EQUATION_DATA && edf__print_node) edf__print_node(to, x, 2);
 #endif
   if (part == EDF_SITE) edf_write(to, "%s", edf__show(x));
   if (part == EDF_SHAPE) edf_write(to, "%s", edf__dims(x, x->rank));

@@ -25,7 +25,7 @@
 
    License: as edf.h. */
 #define EDF_NO_SHORT_NAMES
-#include "edf.h"
+#include "edf_slide.h"
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 #include <limits.h>
@@ -1265,75 +1265,36 @@ __global__ static void scatter_kernel(real *y, const real *x, const long long *t
   }
 }
 
-/* ---- The equation of a lookup. edf.h writes it as EDF_EQUATION_DATA, of which this reads the
-   tensors: "ref":[[operand,[expression,...]],...]. An expression gives an index position. It is
-   [constant,index,factor,...], or with -1 in place of an index, the number of a tensor. */
-struct expression {
-  int constant;
-  int by;                                /* the tensor that gives the class, or 0             */
-  int factor[EDF_MAX_INDEX];
-};
-struct tensor {
-  int operand;
-  int rank;
-  expression at[EDF_MAX_RANK];
-};
-
-/* Returns the tensors. The first is the left side. With EDF_NO_DEBUG there are none. */
-static std::vector<tensor> tensors_of(const edf_node *y) {
-  static const char *const key = "\"ref\":[";
-  edf_page page = { NULL, 0 };
-  std::vector<tensor> all;
-  edf_write_node(&page, y, EDF_EQUATION_DATA);
-  char *at = page.n ? strstr(page.at, key) : NULL;
-  int depth = at != NULL, n = 0, index = 0;          /* n numbers of the list are read.       */
-  if (at) at += strlen(key);
-  while (depth) {
-    if (*at == '[' && ++depth == 2) all.push_back(tensor());
-    if (*at == '[') n = 0;
-    if (*at == ']' && depth-- == 4) all.back().rank++;
-    if (strchr("[],", *at++)) continue;
-    int number = (int)strtol(at - 1, &at, 10);
-    tensor &t = all.back();
-    expression &e = t.at[t.rank];
-    if (depth == 2) t.operand = number;
-    else if (n == 0) e.constant = number;
-    else if (n % 2) index = number;
-    else (index < 0 ? e.by : e.factor[index]) = number;
-    n++;
-  }
-  edf_release(page.at);
-  return all;
-}
-
+/* ---- Lookups. The compiled form says where the classes are: see edf_contraction. */
 /* Returns the last index of an expression. */
-static int index_of(const expression &e) {
+static int index_of(const edf_place &e) {
   int i = EDF_MAX_INDEX - 1;
   while (i > 0 && !e.factor[i]) i--;
   return i;
 }
 
 /* Returns 1 if both tensors end with the same index, and no other position has it. */
-static int has_groups(const std::vector<tensor> &all, const tensor &x, const tensor &table) {
+static int has_groups(const edf_equation *all, const edf_ref &x, const edf_ref &table) {
   if (!x.rank || !table.rank) return 0;
-  const expression &e = x.at[x.rank - 1], &f = table.at[table.rank - 1];
+  const edf_place &e = x.place[x.rank - 1], &f = table.place[table.rank - 1];
   int i = index_of(e), uses = 0;
-  for (const tensor &t : all)
-    for (int d = 0; d < t.rank; d++) uses += t.at[d].factor[i] != 0;
-  return uses == 2 && !memcmp(&e, &f, sizeof e);
+  for (const edf_ref *t = all->ref; t < all->ref + all->n_ref; t++)
+    for (int d = 0; d < t->rank; d++) uses += t->place[d].factor[i] != 0;
+  return uses == 2 && e.constant == f.constant && e.by == f.by
+         && !memcmp(e.factor, f.factor, sizeof e.factor);
 }
 
 /* Adds an expression, times a stride, to a position. Digit d of a group is index[d]. */
-static void add_expression(position *p, const expression &e, int stride, const int *index,
+static void add_expression(position *p, const edf_place &e, int stride, const int *index,
                            int n_digit) {
   p->constant += e.constant * stride;
   for (int d = 0; d < n_digit; d++) p->step[d] += e.factor[index[d]] * stride;
 }
 
 /* Finds where the entries of node x lie in node `table`. Returns the length of a group. */
-static size_t find_places(const std::vector<tensor> &all, int scatters, edf_node *const *in,
+static size_t find_places(const edf_equation *all, int scatters, edf_node *const *in,
                           const edf_node *x, const edf_node *table, places *t) {
-  const tensor &of_x = all[(size_t)scatters], &of_table = all[(size_t)!scatters];
+  const edf_ref &of_x = all->ref[scatters], &of_table = all->ref[!scatters];
   int index[EDF_MAX_RANK] = { 0 }, n = x->rank ? x->dim[x->rank - 1] : 0;
   int grouped = has_groups(all, of_x, of_table) && n <= table->dim[table->rank - 1];
   long long stride = 1;
@@ -1341,21 +1302,21 @@ static size_t find_places(const std::vector<tensor> &all, int scatters, edf_node
   t->n_digit = of_x.rank - grouped;
   t->n_position = of_table.rank;
   for (int d = 0; d < t->n_digit; d++) {
-    index[d] = index_of(of_x.at[d]);
+    index[d] = index_of(of_x.place[d]);
     t->extent[d] = (unsigned)x->dim[d];
   }
   for (int k = of_table.rank - 1; k >= 0; k--) {
     position *p = &t->of[k];
-    const tensor &by = all[(size_t)of_table.at[k].by];
-    edf_node *classes = of_table.at[k].by ? in[by.operand] : NULL;
+    const edf_ref &by = all->ref[of_table.place[k].by];
+    edf_node *classes = of_table.place[k].by ? in[by.operand] : NULL;
     int of_class = 1;
     p->dim = table->dim[k];
     p->stride = stride;
     stride *= p->dim;
-    if (!classes) add_expression(p, of_table.at[k], 1, index, t->n_digit);
+    if (!classes) add_expression(p, of_table.place[k], 1, index, t->n_digit);
     else p->by = value_of(classes);
     for (int d = by.rank - 1; classes && d >= 0; d--) {
-      add_expression(p, by.at[d], of_class, index, t->n_digit);
+      add_expression(p, by.place[d], of_class, index, t->n_digit);
       of_class *= classes->dim[d];
     }
   }
@@ -1364,12 +1325,11 @@ static size_t find_places(const std::vector<tensor> &all, int scatters, edf_node
 
 /* In a Scatter the table is y, else it is the first operand. */
 static void look_up(edf_node *y, int backward) {
-  std::vector<tensor> all = tensors_of(y);
+  const edf_equation *all = &edf_contraction_of(y)->e;
   edf_node *x = y->in[0];
   places t;
   int scatters = 0, assign = 1;
-  if (all.empty()) fail("a lookup on a GPU needs a program without EDF_NO_DEBUG");
-  for (int d = 0; d < all[0].rank; d++) scatters |= all[0].at[d].by > 0;
+  for (int d = 0; d < all->ref->rank; d++) scatters |= all->ref->place[d].by > 0;
   edf_node *entries = scatters ? x : y, *table = scatters ? y : x;
   size_t length = find_places(all, scatters, y->in, entries, table, &t);
   size_t n = entries->size, groups = n / length;

@@ -18,7 +18,7 @@
    Search for >>arrays, >>files, >>npy, >>csv, >>pictures, >>text, >>models, >>onnx. */
 #if !defined(EDF_H) || \
     (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_IMPLEMENTED))
-#include "edf.h"
+#include "edf_slide.h"
 #endif
 #ifndef EDF_DATA_H
 #define EDF_DATA_H
@@ -1080,7 +1080,7 @@ static int edf_onnx__evaluate(edf_onnx__file *o) {
 }
 #define edf_onnx__run(o, ...) (edf_write(&(o)->text, __VA_ARGS__), edf_onnx__evaluate(o))
 
-/* ---- An equation, as EDF_EQUATION_DATA writes it. Its indices are the letters a, b, c ...; a
+/* ---- An equation. Its indices are the letters a, b, c ...; a
    text of letters is a list of them, or a set. */
 typedef struct {                         /* a position in a tensor                            */
   int constant;
@@ -1099,7 +1099,7 @@ typedef struct {
   int size[EDF_MAX_INDEX];               /* of each letter, -1 for a batch                    */
   char left[EDF_MAX_INDEX + 1];          /* the letters of the left side                      */
   edf_onnx__ref ref[32];                 /* ref[0] is the left side                           */
-  char *terms;                           /* [[1,2,2]]: a number, the first factor, how many   */
+  const edf_contraction *m;
 } edf_onnx__equation;
 typedef struct {
   int v;
@@ -1131,37 +1131,30 @@ static int edf_onnx__size(const edf_onnx__file *o, const edf_onnx__equation *e, 
   return e->size[letter - 'a'];
 }
 
-/* Reads the lists of indices, tensors and terms. Each item ends with a bracket. */
-static void edf_onnx__read_equation(edf_onnx__equation *e, const edf_node *y, char *at) {
-  int n = 0;
-  edf_onnx__ref *r = e->ref;
+/* Takes the indices and tensors of a contraction. */
+static void edf_onnx__take_equation(edf_onnx__equation *e, const edf_node *y) {
+  const edf_contraction *m = edf_contraction_of(y);
   memset(e, 0, sizeof *e);
-  e->kind = at[strlen("{\"kind\":\"")];
-  for (at = strchr(at, '[') + 1; *at == '['; at += at[1] == ',' ? 2 : 1) {
-    at = strchr(at + 2, '"') + 1;        /* after its name                                    */
-    e->size[n++] = (int)strtol(at + 1, &at, 10);
-    at = strchr(at, ']');
-  }
-  for (at = strchr(at, '[') + 1; *at == '['; at += at[1] == ',' ? 2 : 1, r++) {
-    int operand = (int)strtol(at + 1, &at, 10), d = 0;
-    r->x = operand < 0 ? y : y->in[operand];
-    for (at += 2; *at == '['; at += at[1] == ',' ? 2 : 1, d++) {
+  e->m = m;
+  e->kind = m->outside != 0 ? '-' : m->kind ? (char)m->kind : '0';
+  for (int i = 0; i < m->e.n_index; i++) e->size[i] = (int)m->extent[i];
+  for (int f = 0; f < m->e.n_ref; f++) {
+    const edf_ref *from = &m->e.ref[f];
+    edf_onnx__ref *r = &e->ref[f];
+    r->x = f ? y->in[from->operand] : y;
+    for (int d = 0; d < from->rank; d++) {
       edf_onnx__place *p = &r->place[d];
-      p->constant = (int)strtol(at + 1, &at, 10);
-      while (*at == ',') {
-        int i = (int)strtol(at + 1, &at, 10);
-        *(i < 0 ? &p->by : &p->factor[i]) = (int)strtol(at + 1, &at, 10);
-        if (i >= 0) p->at[strlen(p->at)] = (char)('a' + i);
-      }
-      if (operand < 0) edf_onnx__take(e->left, p->at, p->at, "");
-      int batched = operand >= 0 && r->x->batched >> d & 1, own = edf_onnx__alone(p);
+      p->constant = from->place[d].constant;
+      p->by = from->place[d].by;
+      for (int i = 0, n = 0; i < m->e.n_index; i++)
+        if ((p->factor[i] = from->place[d].factor[i]) != 0) p->at[n++] = (char)('a' + i);
+      if (!f) edf_onnx__take(e->left, p->at, p->at, "");
+      int batched = f && r->x->batched >> d & 1, own = edf_onnx__alone(p);
       for (const char *c = p->at; batched && *c; c++) e->size[*c - 'a'] = -1;
       own = own && !p->constant && (batched || e->size[own - 'a'] == r->x->dim[d]);
       r->at[d] = own ? *p->at : '?';
     }
-    at++;
   }
-  e->terms = strchr(at, '[') + 1;
 }
 
 /* Returns the product of n tensors, summed over the letters that `out` lacks. */
@@ -1347,11 +1340,10 @@ static int edf_onnx__write_equation(edf_onnx__file *o, edf_onnx__equation *e) {
       x->at[strlen(x->at)] = out[d] = (char)('a' + EDF_MAX_INDEX + d);
     }
   }
-  char *at = e->terms;
-  for (int k = 0; *at == '['; at += at[1] == ',' ? 2 : 1, k++) {
+  for (int k = 0; k < e->m->e.n_term; k++) {
     char has[EDF_ONNX__MOST] = "";
-    double number = strtod(at + 1, &at);
-    int first = (int)strtol(at + 1, &at, 10), n = (int)strtol(at + 1, &at, 10);
+    double number = e->m->e.term[k].number;
+    int first = e->m->e.term[k].first, n = e->m->e.term[k].n;
     int minus = k && number < 0;
     n = edf_onnx__factors(o, e, minus ? -number : number, &e->ref[first], n, t + places);
     n += places;
@@ -1464,14 +1456,10 @@ static const char *const edf_onnx__operators[][2] = {
 static int edf_onnx__write_node(edf_onnx__file *o) {
   const char *name = o->y->about ? o->y->about->name : "";
   char test[32];
-  edf_page json = { NULL, 0 };
   edf_onnx__equation e;
-  edf_write_node(&json, o->y, EDF_EQUATION_DATA);
-  if (json.n) {
-    edf_onnx__read_equation(&e, o->y, json.at);
-    int v = edf_onnx__write_equation(o, &e);
-    edf_release(json.at);
-    return v;
+  if (edf_contraction_of(o->y)) {
+    edf_onnx__take_equation(&e, o->y);
+    return edf_onnx__write_equation(o, &e);
   }
   if (!strcmp(name, "Concat")) return edf_onnx__concat(o);
   if (!strcmp(name, "Reshape")) return edf_onnx__reshape(o);

@@ -6,7 +6,7 @@
    MIT licence, like edf.h. Search for >>doctor, >>plot, >>trace, >>dot. */
 #if !defined(EDF_H) || \
     (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_IMPLEMENTED))
-#include "edf.h"
+#include "edf_slide.h"
 #endif
 #ifndef EDF_LAB_H
 #define EDF_LAB_H
@@ -883,6 +883,36 @@ static void edf_lab__write_lines(edf_page *to, const char *key, const edf_node *
   edf_release(text.at);
 }
 
+/* Writes an equation as JSON. An index is its name, its size, and 1 if it is on the left. A
+   position is its constant, and pairs of index and factor, or of -1 and a lookup's tensor. */
+static void edf_lab__write_equation(edf_page *to, const edf_node *y) {
+  const edf_contraction *m = edf_contraction_of(y);
+  const edf_equation *e = &m->e;
+  int kind = m->outside != 0 ? '-' : m->kind ? m->kind : '0';
+  edf_write(to, "{\"kind\":\"%c\",\"index\":[", kind);
+  for (int i = 0; i < e->n_index; i++) {
+    edf_write(to, i ? ",[" : "[");
+    edf_write_quoted(to, e->index[i].name, strlen(e->index[i].name));
+    edf_write(to, ",%ld,%d]", (long)m->extent[i], e->index[i].left);
+  }
+  edf_write(to, "],\"ref\":[");
+  for (const edf_ref *r = e->ref; r < e->ref + e->n_ref; r++) {
+    edf_write(to, r > e->ref ? ",[%d,[" : "[%d,[", r->operand);
+    for (int d = 0; d < r->rank; d++) {
+      edf_write(to, d ? ",[%d" : "[%d", r->place[d].constant);
+      if (r->place[d].by) edf_write(to, ",-1,%d", r->place[d].by);
+      for (int i = 0; i < e->n_index; i++)
+        if (r->place[d].factor[i]) edf_write(to, ",%d,%d", i, r->place[d].factor[i]);
+      edf_write(to, "]");
+    }
+    edf_write(to, "]]");
+  }
+  edf_write(to, "],\"term\":[");
+  for (const edf_term *t = e->term; t < e->term + e->n_term; t++)
+    edf_write(to, t > e->term ? ",[%.9g,%d,%d]" : "[%.9g,%d,%d]", t->number, t->first, t->n);
+  edf_write(to, "]}");
+}
+
 static void edf_lab__trace_node(edf_page *to, edf_node *x, int most) {
   const char *text[] = { x->op, edf_label(x), x->file };
   edf_write(to, "{\"kind\":%d,\"row\":%d", (int)x->kind, x->line);
@@ -897,15 +927,13 @@ static void edf_lab__trace_node(edf_page *to, edf_node *x, int most) {
     edf_write(to, k ? ",%d" : "%d", edf_lab__number_of(x->in[k]));
   edf_write(to, "]");
   if (x->kind == EDF_COMPNODE) {
-    edf_page equation = { NULL, 0 };
-    if (!x->about || strcmp(x->about->name, "Lookup"))       /* The page knows no lookups. */
-      edf_write_node(&equation, x, EDF_EQUATION_DATA);
+    int is_lookup = x->about && !strcmp(x->about->name, "Lookup");   /* unknown to the page */
+    int equation = !is_lookup && edf_contraction_of(x);
     edf_lab__write_lines(to, "line", x, EDF_FORWARD_LINE);
     if (x->backward && x->reached)
       edf_lab__write_lines(to, "back", x, EDF_BACKWARD_LINES);
-    if (equation.n) edf_write(to, ",\"eq\":%s", equation.at);
-    else if (x->about) edf_write(to, ",\"f\":1");
-    edf_release(equation.at);
+    edf_write(to, equation ? ",\"eq\":" : x->about ? ",\"f\":1" : "");
+    if (equation) edf_lab__write_equation(to, x);
   }
   int has_value = x->kind == EDF_INPUT ? x->fed >= 0
                 : x->kind == EDF_PARAMETER || x->ran == edf.feeds;

@@ -19,10 +19,10 @@
 
      EDF__MASKED EDF__MAX_REF edf__add_compnode edf__add_leaf edf__alone edf__canonical
      edf__caret edf__caught edf__check_rank edf__check_single edf__class_in edf__compare_names
-     edf__computed edf__einsum edf__einsum_shape edf__equation edf__equation_node edf__fail
+     edf__computed edf_contraction edf__einsum_shape edf_equation edf__equation_node edf__fail
      edf__find_extents edf__grow edf__index_of edf__is_capital edf__letters edf__letters_of
-     edf__log_softmax_op edf__message edf__new_node edf__pair_op edf__parse_tensor edf__place
-     edf__reach edf__read_declared edf__read_number edf__ref edf__scan edf__scan_of edf__show
+     edf__log_softmax_op edf__message edf__new_node edf__pair_op edf__parse_tensor edf_place
+     edf__reach edf__read_declared edf__read_number edf_ref edf__scan edf__scan_of edf__show
      edf__site edf__softmax_op edf__syntax edf__text edf__write edf__write_equation
 
    Contents: search for >>helpers, >>over, >>equations, >>layers, >>ways, >>answers. */
@@ -131,6 +131,63 @@ static inline double edf_slide__no_answer(const edf_node *y) { (void)y; return 0
 #define edf_print_equations(out)      ((void)(out))
 #define edf_check_backward(y, lines)  ((void)(lines), edf_slide__no_answer(y))
 #endif
+
+/* ---- The compiled form of an equation, for tools. It is what runs: ONNX, the GPU, the trace and
+   prints read it. edf_contraction_of returns NULL for a node without an equation. */
+enum { EDF__MAX_REF = 32, EDF__MAX_MASK = 16 };
+typedef struct {                         /* a position in a tensor: 2*i+DI-1                  */
+  int factor[EDF_MAX_INDEX];
+  int constant;
+  int by;                                /* a lookup: the ref that gives the position, else 0 */
+  const char *at;
+} edf_place;
+typedef struct {                         /* a tensor in an equation: W[I,j]                   */
+  const char *name;
+  int operand;                           /* -1 for the left-hand side                         */
+  int rank;
+  edf_place place[EDF_MAX_RANK];
+} edf_ref;
+typedef struct {                         /* an index                                          */
+  const char *name;
+  int left;                              /* 1 if it is on the left                            */
+  int bound;                             /* its size as in | i<28, else 0                     */
+} edf_index;
+typedef struct {                         /* a number times n tensors, the first is ref[first] */
+  double number;
+  int first, n;
+  const char *at;
+  unsigned masks;                        /* Bit m is 1 if mask[m] holds for this term.        */
+} edf_term;
+
+typedef struct edf_equation edf_equation;
+struct edf_equation {
+  struct edf__scan *scan;                /* its text, for messages                            */
+  int n_index, n_ref, n_term, n_operand;
+  edf_index index[EDF_MAX_INDEX];
+  edf_term term[EDF__MAX_REF];
+  edf_ref *ref;                          /* ref[0] is the left-hand side                      */
+  int n_mask;
+  edf_mask mask[EDF__MAX_MASK];          /* low and high are numbers of indices.              */
+  void *line;                            /* edf_slide.h: the line that is being read, or NULL */
+  int (*read_position)(edf_equation *e, int f);   /* edf_slide.h: reads a lookup or a group  */
+};
+/* The state of an equation's node. */
+typedef struct edf_contraction {
+  edf_equation e;                        /* as it runs: two factors a term, no read outside   */
+  edf_equation written;                  /* as the program wrote it, for prints               */
+  edf_node **operand;                    /* the operands of `written`                         */
+  int kind;                              /* 0 for sums; see edf__divisor                      */
+  int runs;                              /* 1 if its contractions compute it                  */
+  int generic;                           /* 1 if its indices have the names of an operand's   */
+  ptrdiff_t extent[EDF_MAX_INDEX];       /* size of each index, 0 for a batch, -1 if unknown  */
+  const edf_ref *source[EDF_MAX_INDEX];  /* the tensor that gives the size, or NULL           */
+  int padded[EDF_MAX_RANK];              /* of a padded copy: its dimensions, else 0          */
+  edf_real outside;                      /* of a padded copy: the entries around the tensor   */
+  struct edf__contraction *run;          /* 3 for each term: out += a b, and the swap rule's  */
+  int *winner;                           /* these two are for a maximum, see edf_slide.h      */
+  ptrdiff_t *window;
+} edf_contraction;
+edf_contraction *edf_contraction_of(const edf_node *y);
 
 /* ---- Layers. A layer has a parameter struct and a short text. Weights start uniform with
    variance 1/n for sums of n products. Biases start at 0. */
@@ -355,49 +412,11 @@ static edf_real edf_slide__dot(const edf_real *a, const edf_real *b, size_t n) {
 
 /* ==== >>contractions  Equations as they are compiled ===================================== */
 
-enum { EDF__MAX_REF = 32, EDF__MAX_MASK = 16 };
-typedef struct {                         /* a position in a tensor: 2*i+DI-1                  */
-  int factor[EDF_MAX_INDEX];
-  int constant;
-  int by;                                /* a lookup: the ref that gives the position, else 0 */
-  const char *at;
-} edf__place;
-typedef struct {                         /* a tensor in an equation: W[I,j]                   */
-  const char *name;
-  int operand;                           /* -1 for the left-hand side                         */
-  int rank;
-  edf__place place[EDF_MAX_RANK];
-} edf__ref;
-typedef struct {                         /* an index                                          */
-  const char *name;
-  int left;                              /* 1 if it is on the left                            */
-  int bound;                             /* its size as in | i<28, else 0                     */
-} edf__index;
-typedef struct {                         /* a number times n tensors, the first is ref[first] */
-  double number;
-  int first, n;
-  const char *at;
-  unsigned masks;                        /* Bit m is 1 if mask[m] holds for this term.        */
-} edf__term;
-
-typedef struct edf__equation edf__equation;
-struct edf__equation {
-  struct edf__scan *scan;                /* its text, for messages                            */
-  int n_index, n_ref, n_term, n_operand;
-  edf__index index[EDF_MAX_INDEX];
-  edf__term term[EDF__MAX_REF];
-  edf__ref *ref;                         /* ref[0] is the left-hand side                      */
-  int n_mask;                            /* Only edf_slide.h makes masks.                     */
-  edf_mask mask[EDF__MAX_MASK];          /* low and high are numbers of indices.              */
-  void *line;                            /* edf_slide.h: the line that is being read, or NULL */
-  int (*read_position)(edf__equation *e, int f);   /* edf_slide.h: reads a lookup or a group  */
-};
-
-static int edf__index_of(edf__equation *e, const char *name) {
+static int edf__index_of(edf_equation *e, const char *name) {
   for (int i = 0; i < e->n_index; i++) if (!strcmp(e->index[i].name, name)) return i;
   if (e->n_index == EDF_MAX_INDEX)
     edf__syntax(e->scan, name, "an equation has at most %d indices", EDF_MAX_INDEX);
-  edf__index index = { name, 0, 0 };
+  edf_index index = { name, 0, 0 };
   e->index[e->n_index] = index;
   return e->n_index++;
 }
@@ -409,7 +428,7 @@ static int edf__next_sign(edf__scan *s) {
 }
 
 /* Reads one summand of a position: 2*i, 2i, i or 3. */
-static void edf__parse_summand(edf__equation *e, edf__place *place, int sign) {
+static void edf__parse_summand(edf_equation *e, edf_place *place, int sign) {
   edf__scan *s = e->scan;
   int number = edf__is_digit(edf__peek(s)), factor = number ? edf__whole(s, 0, 1000000) : 1;
   if (number && !edf__accept(s, '*') && !edf__is_letter(edf__peek(s))) {
@@ -421,9 +440,9 @@ static void edf__parse_summand(edf__equation *e, edf__place *place, int sign) {
   *sum += sign * factor;
   if (*sum == 0) edf__syntax(s, place->at, "index %s cancels out in this position", name);
 }
-static void edf__parse_place(edf__equation *e, int f) {
+static void edf__parse_place(edf_equation *e, int f) {
   edf__scan *s = e->scan;
-  edf__place p;
+  edf_place p;
   memset(&p, 0, sizeof p);
   edf__peek(s);
   p.at = s->at;
@@ -435,17 +454,17 @@ static void edf__parse_place(edf__equation *e, int f) {
 }
 
 /* Adds a tensor, all zero, to an equation. It may move the others. */
-static edf__ref *edf__next_ref(edf__equation *e) {
+static edf_ref *edf__next_ref(edf_equation *e) {
   if (e->n_ref == EDF__MAX_REF)
     edf__syntax(e->scan, e->scan->at, "an equation has at most %d tensors", EDF__MAX_REF);
   size_t n = (size_t)++e->n_ref;
-  e->ref = (edf__ref *)edf__grow(&edf.computed, e->ref, n * sizeof *e->ref);
-  return (edf__ref *)memset(&e->ref[n - 1], 0, sizeof *e->ref);
+  e->ref = (edf_ref *)edf__grow(&edf.computed, e->ref, n * sizeof *e->ref);
+  return (edf_ref *)memset(&e->ref[n - 1], 0, sizeof *e->ref);
 }
-static edf__ref *edf__parse_tensor(edf__equation *e, const char *hint) {
+static edf_ref *edf__parse_tensor(edf_equation *e, const char *hint) {
   edf__scan *s = e->scan;
   int f = e->n_ref;
-  edf__ref *r = edf__next_ref(e);
+  edf_ref *r = edf__next_ref(e);
   r->operand = -1;
   r->name = edf__identifier(s, "a tensor");
   if (!edf__accept(s, '[')) return r;
@@ -463,43 +482,43 @@ static edf__ref *edf__parse_tensor(edf__equation *e, const char *hint) {
 }
 
 /* ---- The indices of a part of an equation: bit i stands for index i. */
-static unsigned edf__place_has(const edf__place *p) {
+static unsigned edf__place_has(const edf_place *p) {
   unsigned has = 0;
   for (int i = 0; i < EDF_MAX_INDEX; i++) has |= (unsigned)(p->factor[i] != 0) << i;
   return has;
 }
-static unsigned edf__ref_has(const edf__ref *r) {
+static unsigned edf__ref_has(const edf_ref *r) {
   unsigned has = 0;
   for (int d = 0; d < r->rank; d++) has |= edf__place_has(&r->place[d]);
   return has;
 }
-static unsigned edf__term_has(const edf__equation *e, const edf__term *t) {
+static unsigned edf__term_has(const edf_equation *e, const edf_term *t) {
   unsigned has = 0;
   for (int f = t->first; f < t->first + t->n; f++) has |= edf__ref_has(&e->ref[f]);
   return has;
 }
 /* Returns the index that is alone in its position, or -1. */
-static int edf__alone(const edf__equation *e, const edf__place *p) {
+static int edf__alone(const edf_equation *e, const edf_place *p) {
   for (int i = 0; i < e->n_index; i++)
     if (p->factor[i] == 1 && p->constant == 0 && edf__place_has(p) == 1u << i) return i;
   return -1;
 }
 
-static unsigned edf_slide__refs_have(const edf__equation *e, int f, int end) {
+static unsigned edf_slide__refs_have(const edf_equation *e, int f, int end) {
   unsigned has = 0;
   for (; f < end; f++) has |= edf__ref_has(&e->ref[f]);
   return has;
 }
 
 /* Returns the name of the first index whose bit in `has` is 1, or NULL. */
-static const char *edf_slide__first_of(const edf__equation *e, unsigned has) {
+static const char *edf_slide__first_of(const edf_equation *e, unsigned has) {
   int i = 0;
   while (has && !(has >> i & 1)) i++;
   return has ? e->index[i].name : NULL;
 }
 
 /* Stops if a term has no index i of the left side but sums I. This typo would still train. */
-static void edf_slide__check_cases(const edf__equation *e, const char *at, unsigned lacks,
+static void edf_slide__check_cases(const edf_equation *e, const char *at, unsigned lacks,
                                    unsigned sums) {
   for (int i = 0; i < e->n_index; i++)
     for (int o = 0; o < e->n_index; o++) {
@@ -512,35 +531,23 @@ static void edf_slide__check_cases(const edf__equation *e, const char *at, unsig
 
 /* ==== >>sizes  The size of each index ==================================================== */
 
-/* The state of an equation's node. */
-typedef struct edf__einsum {
-  edf__equation e;                       /* as it runs: two factors a term, no read outside   */
-  edf__equation written;                 /* as the program wrote it, for prints               */
-  edf_node **operand;                    /* the operands of `written`                         */
-  int kind;                              /* 0 for sums; see edf__divisor                      */
-  int runs;                              /* 1 if its contractions compute it                  */
-  int generic;                           /* 1 if its indices have the names of an operand's   */
-  ptrdiff_t extent[EDF_MAX_INDEX];       /* size of each index, 0 for a batch, -1 if unknown  */
-  const edf__ref *source[EDF_MAX_INDEX]; /* the tensor that gives the size, or NULL           */
-  int padded[EDF_MAX_RANK];              /* of a padded copy: its dimensions, else 0          */
-  edf_real outside;                      /* of a padded copy: the entries around the tensor   */
-  edf__contraction *run;                 /* 3 for each term: out += a b, and the swap rule's  */
-  int *winner;                           /* these two are for a maximum, see edf_slide.h      */
-  ptrdiff_t *window;
-} edf__einsum;
-static edf__einsum *edf__einsum_of(const edf_node *y) { return (edf__einsum *)y->state; }
+static edf_contraction *edf__einsum_of(const edf_node *y) { return (edf_contraction *)y->state; }
+static void edf__einsum_shape(edf_node *y);
+edf_contraction *edf_contraction_of(const edf_node *y) {
+  return y->shape == edf__einsum_shape ? edf__einsum_of(y) : NULL;
+}
 
-static const char *edf__show_ref(const edf__ref *r, edf_node **in) {
+static const char *edf__show_ref(const edf_ref *r, edf_node **in) {
   return edf__text("%s = %s", r->name, edf__show(in[r->operand]));
 }
 /* Returns a line of a message:  I is 100 in x = Relu "h" [b=64, 100]   built at hw1.c:55 */
-static const char *edf__show_size(const edf__index *l, ptrdiff_t n, const edf__ref *r,
+static const char *edf__show_size(const edf_index *l, ptrdiff_t n, const edf_ref *r,
                                   edf_node **in) {
   return edf__text("\n  %s is %s in %s", l->name, n ? edf__text("%ld", (long)n) : "the batch",
                    edf__show_ref(r, in));
 }
 
-static void edf__check_rank(const edf__equation *e, const edf__ref *r, const edf_node *x) {
+static void edf__check_rank(const edf_equation *e, const edf_ref *r, const edf_node *x) {
   if (r->rank != x->rank)
     edf__syntax(e->scan, r->name, "%s has %d %s here, but the tensor has %d\n  %s = %s",
                 r->name, r->rank, r->rank == 1 ? "index" : "indices", x->rank, r->name,
@@ -548,10 +555,10 @@ static void edf__check_rank(const edf__equation *e, const edf__ref *r, const edf
 }
 
 /* An index alone in its position has the size of that dimension. All such dimensions agree. */
-static void edf__take_size(edf__einsum *m, edf_node **in, const edf__ref *r, int d) {
+static void edf__take_size(edf_contraction *m, edf_node **in, const edf_ref *r, int d) {
   int i = edf__alone(&m->e, &r->place[d]);
   if (i < 0 || r->operand < 0) return;
-  const edf__index *l = &m->e.index[i];
+  const edf_index *l = &m->e.index[i];
   int n = in[r->operand]->dim[d];
   if (l->bound && n && l->bound > n)
     edf__syntax(m->e.scan, r->place[d].at, "the bound %s<%d is larger than this dimension, %d"
@@ -566,7 +573,7 @@ static void edf__take_size(edf__einsum *m, edf_node **in, const edf__ref *r, int
 
 /* Finds the least and the greatest value of a position. An index without a size counts as 0.
    Returns 0 if an index of the position is the unknown batch. */
-static int edf__reach(const edf__einsum *m, const edf__place *p, ptrdiff_t *least,
+static int edf__reach(const edf_contraction *m, const edf_place *p, ptrdiff_t *least,
                       ptrdiff_t *greatest) {
   int known = 1;
   *least = *greatest = p->constant;
@@ -581,13 +588,13 @@ static int edf__reach(const edf__einsum *m, const edf__place *p, ptrdiff_t *leas
 }
 
 /* Stops because position d of r reads outside. */
-EDF__NORETURN static void edf__read_error(const edf__einsum *m, edf_node **in,
-                                          const edf__ref *r, int d, ptrdiff_t least,
+EDF__NORETURN static void edf__read_error(const edf_contraction *m, edf_node **in,
+                                          const edf_ref *r, int d, ptrdiff_t least,
                                           ptrdiff_t greatest) {
   const edf_node *x = in[r->operand];
   const char *index = NULL, *hint = "", *sizes = "";
   for (int i = 0; i < m->e.n_index; i++) {
-    const edf__ref *source = m->source[i];
+    const edf_ref *source = m->source[i];
     if (!r->place[d].factor[i]) continue;
     if (!index || !source) index = m->e.index[i].name;
     if (source && source->operand != r->operand)
@@ -606,9 +613,9 @@ EDF__NORETURN static void edf__read_error(const edf__einsum *m, edf_node **in,
 /* Stops if position d of r reads outside. Before the rewriting (m->runs is 0) it may, if one of
    its indices has a bound. With i >= 0 it returns the largest size of index i, the only one
    without a size, or 0 for the unknown batch. With i = -1 all have a size. */
-static ptrdiff_t edf__check_read(const edf__einsum *m, edf_node **in, const edf__ref *r, int d,
+static ptrdiff_t edf__check_read(const edf_contraction *m, edf_node **in, const edf_ref *r, int d,
                                  int i) {
-  const edf__place *p = &r->place[d];
+  const edf_place *p = &r->place[d];
   ptrdiff_t least, greatest, n = in[r->operand]->dim[d];
   if (!edf__reach(m, p, &least, &greatest) || n == 0) return 0;
   int inside = least >= 0 && greatest < n, factor = i < 0 ? 1 : p->factor[i];
@@ -620,12 +627,12 @@ static ptrdiff_t edf__check_read(const edf__einsum *m, edf_node **in, const edf_
 
 /* If a position has exactly one index without a size, that index is as large as it can be while
    every read of the position is inside. Returns 1 if a size was found. */
-static int edf__find_sizes_in_sums(edf__einsum *m, edf_node **in) {
-  const edf__einsum before = *m;         /* Sizes that are found now count in the next call.  */
+static int edf__find_sizes_in_sums(edf_contraction *m, edf_node **in) {
+  const edf_contraction before = *m;         /* Sizes that are found now count in the next call.  */
   unsigned unknown = 0;
   int found = 0;
   for (int i = 0; i < m->e.n_index; i++) unknown |= (unsigned)(m->extent[i] < 0) << i;
-  for (const edf__ref *r = m->e.ref + 1; r < m->e.ref + m->e.n_ref; r++)
+  for (const edf_ref *r = m->e.ref + 1; r < m->e.ref + m->e.n_ref; r++)
     for (int d = 0; d < r->rank; d++) {
       unsigned has = edf__place_has(&r->place[d]) & unknown;
       int i = 0, several = (has & (has - 1)) != 0;
@@ -639,8 +646,8 @@ static int edf__find_sizes_in_sums(edf__einsum *m, edf_node **in) {
 }
 
 /* Finds the size of every index. It stays -1 if nothing gives it. */
-static void edf__find_extents(edf__einsum *m, edf_node **in) {
-  const edf__equation *e = &m->e;
+static void edf__find_extents(edf_contraction *m, edf_node **in) {
+  const edf_equation *e = &m->e;
   memset(m->source, 0, sizeof m->source);
   for (int i = 0; i < e->n_index; i++)
     m->extent[i] = e->index[i].bound ? e->index[i].bound : -1;
@@ -649,7 +656,7 @@ static void edf__find_extents(edf__einsum *m, edf_node **in) {
   while (edf__find_sizes_in_sums(m, in)) {}
 }
 /* Finds the size of every index. Stops if a size is unknown, or a read is outside. */
-static void edf__check_extents(edf__einsum *m, edf_node **in) {
+static void edf__check_extents(edf_contraction *m, edf_node **in) {
   edf__find_extents(m, in);
   for (int f = 0; f < m->e.n_ref; f++)
     for (int d = 0; d < m->e.ref[f].rank; d++) {
@@ -678,8 +685,8 @@ static edf_nest edf__swap(const edf_nest *forward, int x) {
 }
 
 /* Sets the start and the strides of an operand from the positions of tensor r, node x. */
-static void edf__add_strides(edf_nest *nest, int operand, const edf__equation *e,
-                             const edf__ref *r, const edf_node *x) {
+static void edf__add_strides(edf_nest *nest, int operand, const edf_equation *e,
+                             const edf_ref *r, const edf_node *x) {
   ptrdiff_t stride = 1;
   for (int d = r->rank - 1; d >= 0; d--) {
     nest->start[operand] += r->place[d].constant * stride;
@@ -692,7 +699,7 @@ static void edf__add_strides(edf_nest *nest, int operand, const edf__equation *e
 /* Returns the divisor of a term: for kind 'm', a mean, the number n of summed entries, for 's'
    n - 1, else 1. Only edf_slide.h makes kinds other than 0. It also has 'x', a maximum, and
    'p', a position on the left that a tensor gives. */
-static double edf__divisor(const edf__einsum *m, const edf__equation *e, const edf__term *t) {
+static double edf__divisor(const edf_contraction *m, const edf_equation *e, const edf_term *t) {
   double entries = 1;
   for (int i = 0; i < e->n_index; i++)
     if (!e->index[i].left && edf__term_has(e, t) >> i & 1)
@@ -700,16 +707,16 @@ static double edf__divisor(const edf__einsum *m, const edf__equation *e, const e
   return m->kind == 'm' ? entries : m->kind == 's' ? entries - 1 : 1;
 }
 
-static void edf__make_term(const edf_node *y, const edf__term *t, edf__contraction *run) {
-  const edf__einsum *m = edf__einsum_of(y);
-  const edf__equation *e = &m->e;
+static void edf__make_term(const edf_node *y, const edf_term *t, edf__contraction *run) {
+  const edf_contraction *m = edf__einsum_of(y);
+  const edf_equation *e = &m->e;
   unsigned has = edf__ref_has(e->ref) | edf__term_has(e, t);
   edf_nest nest;
   memset(&nest, 0, sizeof nest);
   nest.alpha = (edf_real)(t->number / edf__divisor(m, e, t));
   edf__add_strides(&nest, EDF_OUT, e, e->ref, y);
   for (int f = 0; f < t->n; f++) {
-    const edf__ref *r = &e->ref[t->first + f];
+    const edf_ref *r = &e->ref[t->first + f];
     edf__add_strides(&nest, EDF_A + f, e, r, y->in[r->operand]);
   }
   for (int i = 0; i < e->n_index; i++)
@@ -726,13 +733,13 @@ static void edf__make_term(const edf_node *y, const edf__term *t, edf__contracti
 
 /* Finds the shape of an equation, and makes the nests of its terms. */
 static void edf__einsum_shape(edf_node *y) {
-  edf__einsum *m = edf__einsum_of(y);
+  edf_contraction *m = edf__einsum_of(y);
   size_t bytes = 3 * (size_t)m->e.n_term * sizeof *m->run;
   edf__check_extents(m, y->in);
   y->rank = m->e.ref->rank;
   for (int d = 0; d < y->rank; d++) {
     ptrdiff_t least, greatest;
-    const edf__place *p = &m->e.ref->place[d];
+    const edf_place *p = &m->e.ref->place[d];
     int known = edf__reach(m, p, &least, &greatest);
     if (known && least < 0)
       edf__syntax(m->e.scan, p->at, "this position writes entry %ld, below 0", (long)least);
@@ -763,7 +770,7 @@ static edf_mask edf__join_masks(edf_mask a, const edf_mask *b) {
 }
 /* Finds the masks of a term for the loops of its nest. An index that the nest does not have
    takes the value that excludes least. Returns how many masks there are. */
-static int edf__find_masks(const edf__einsum *m, const edf__term *t, edf_mask *to) {
+static int edf__find_masks(const edf_contraction *m, const edf_term *t, edf_mask *to) {
   unsigned has = edf__ref_has(m->e.ref) | edf__term_has(&m->e, t);
   int loop[EDF_MAX_INDEX], n_loop = 0, n = 0, masks = m->e.n_mask;
   for (int i = 0; i < EDF_MAX_INDEX; i++) loop[i] = has >> i & 1 ? n_loop++ : -1;
@@ -821,7 +828,7 @@ static void edf__run_kept(const edf_nest *nest, const edf_mask *mask, int n_mask
 /* Runs term number `t` of y, or for x = 1 or 2 the gradient of its factor x - 1. */
 static void edf__run_term(const edf_node *y, int t, int x, int assign, edf_node *const of[3],
                           unsigned grads) {
-  edf__einsum *m = edf__einsum_of(y);
+  edf_contraction *m = edf__einsum_of(y);
   edf__contraction *c = &m->run[3 * t + x];
   edf_mask mask[EDF__MAX_MASK];
   int fast = !m->e.term[t].masks || (!edf_device && edf__are_small(&c->nest.alpha, 1));
@@ -833,23 +840,23 @@ static void edf__run_term(const edf_node *y, int t, int x, int assign, edf_node 
 }
 
 /* Returns factor f of a term, or NULL for the number 1. */
-static edf_node *edf__factor(const edf_node *y, const edf__term *t, int f) {
+static edf_node *edf__factor(const edf_node *y, const edf_term *t, int f) {
   return f < t->n ? y->in[edf__einsum_of(y)->e.ref[t->first + f].operand] : NULL;
 }
 static void edf__einsum_forward(edf_node *y) {
-  edf__einsum *m = edf__einsum_of(y);
+  edf_contraction *m = edf__einsum_of(y);
   int first = m->outside != 0 ? EDF__PART : EDF__ASSIGN;
   if (first == EDF__PART) edf__fill(y, EDF_VALUE, m->outside);
   for (int i = 0; i < m->e.n_term; i++) {
-    const edf__term *t = &m->e.term[i];
+    const edf_term *t = &m->e.term[i];
     edf_node *of[3] = { y, edf__factor(y, t, 0), edf__factor(y, t, 1) };
     edf__run_term(y, i, 0, i ? EDF__ADD : first, of, 0);
   }
 }
 static void edf__einsum_backward(edf_node *y) {
-  edf__einsum *m = edf__einsum_of(y);
+  edf_contraction *m = edf__einsum_of(y);
   for (int i = 0; i < m->e.n_term; i++) {
-    const edf__term *t = &m->e.term[i];
+    const edf_term *t = &m->e.term[i];
     for (int f = 0; f < t->n; f++) {     /* y.grad takes the place of factor x: swap rule     */
       edf_node *x = edf__factor(y, t, f), *other = edf__factor(y, t, 1 - f);
       edf_node *of[3] = { x, f ? other : y, f ? y : other };
@@ -870,7 +877,7 @@ static int edf__is_equation(const edf_node *y) {
 /* ---- Constructors */
 
 /* Makes the node of an equation that needs no more rewriting. The op computes it. */
-static edf_node *edf__einsum_node(edf__site at, const edf_op *op, const edf__einsum *m, int n,
+static edf_node *edf__einsum_node(edf__site at, const edf_op *op, const edf_contraction *m, int n,
                                   edf_node **in) {
   edf_op about = *op;
   about.name = at.op;
@@ -885,8 +892,8 @@ static edf_node *edf__einsum_node(edf__site at, const edf_op *op, const edf__ein
 
 /* ==== >>rewriting  Padded copies, and products of more than two factors ================== */
 /* Returns an equation with the indices of m, and no tensors yet. */
-static edf__einsum edf__equation_like(const edf__einsum *m) {
-  edf__einsum like = *m;
+static edf_contraction edf__equation_like(const edf_contraction *m) {
+  edf_contraction like = *m;
   like.e.ref = NULL;
   like.e.n_ref = like.e.n_term = like.e.n_operand = like.kind = like.written.n_ref = 0;
   like.runs = 1;
@@ -895,17 +902,17 @@ static edf__einsum edf__equation_like(const edf__einsum *m) {
 
 /* If factor r reads outside x, returns a copy of what it reads, with `outside` around it, and
    lets r read the copy. Else returns x. With c as the least position read, copy[i] = x[i+c]. */
-static edf_node *edf__pad(const edf__einsum *m, edf__site at, edf__ref *r, edf_node *x) {
+static edf_node *edf__pad(const edf_contraction *m, edf__site at, edf_ref *r, edf_node *x) {
   static const char *const names[EDF_MAX_RANK] = { "i", "j", "k", "l", "m", "n", "o", "p" };
-  edf__einsum copy = edf__equation_like(m);
-  edf__ref to = *r, from = *r;
-  edf__term term = { 1, 1, 1, r->name, 0 };
+  edf_contraction copy = edf__equation_like(m);
+  edf_ref to = *r, from = *r;
+  edf_term term = { 1, 1, 1, r->name, 0 };
   int outside = 0;
   for (int d = 0; d < r->rank; d++) {
     ptrdiff_t least, greatest, n = x->dim[d];
     int known = edf__reach(m, &r->place[d], &least, &greatest) && !(x->batched >> d & 1);
-    edf__index index = { names[d], 1, 0 };
-    edf__place plain = { { 0 }, 0, 0, r->place[d].at };
+    edf_index index = { names[d], 1, 0 };
+    edf_place plain = { { 0 }, 0, 0, r->place[d].at };
     plain.factor[d] = 1;
     from.place[d] = to.place[d] = plain;
     copy.e.index[d] = index;
@@ -937,7 +944,7 @@ static edf_node *edf__pad(const edf__einsum *m, edf__site at, edf__ref *r, edf_n
 
 /* Returns the number of entries of a tensor with these indices. An unknown batch counts as
    64. */
-static double edf__volume(const edf__einsum *m, unsigned has) {
+static double edf__volume(const edf_contraction *m, unsigned has) {
   double volume = 1;
   for (int i = 0; i < m->e.n_index; i++)
     if (has >> i & 1) volume *= m->extent[i] ? (double)m->extent[i] : 64;
@@ -945,9 +952,9 @@ static double edf__volume(const edf__einsum *m, unsigned has) {
 }
 /* Replaces the two factors of term t whose product is cheapest by their product. x[f] is the
    node of factor f. */
-static void edf__multiply_pair(edf__einsum *m, edf__site at, edf__term *t, edf_node **x) {
-  edf__ref left = { "product", -1, 0, { { { 0 }, 0, 0, NULL } } }, *r = m->e.ref + t->first;
-  edf__term both = { 1, 1, 2, t->at, t->masks };
+static void edf__multiply_pair(edf_contraction *m, edf__site at, edf_term *t, edf_node **x) {
+  edf_ref left = { "product", -1, 0, { { { 0 }, 0, 0, NULL } } }, *r = m->e.ref + t->first;
+  edf_term both = { 1, 1, 2, t->at, t->masks };
   int first = 0, second = 1;
   double best = HUGE_VAL;
   unsigned keeps = 0;                    /* the indices of the product                        */
@@ -966,7 +973,7 @@ static void edf__multiply_pair(edf__einsum *m, edf__site at, edf__term *t, edf_n
     left.place[left.rank].at = t->at;
     left.place[left.rank++].factor[i] = 1;
   }
-  edf__einsum product = edf__equation_like(m);
+  edf_contraction product = edf__equation_like(m);
   edf_node *pair[2] = { x[first], x[second] };
   at.op = "Product";
   product.e.term[product.e.n_term++] = both;
@@ -986,7 +993,7 @@ static void edf__multiply_pair(edf__einsum *m, edf__site at, edf__term *t, edf_n
 
 /* Rewrites an equation until no factor reads outside and no term has more than two factors.
    Copies and products replace the operands that only they read. */
-static void edf__rewrite(edf__einsum *m, edf__site at, edf_node **in) {
+static void edf__rewrite(edf_contraction *m, edf__site at, edf_node **in) {
   edf_node copy[EDF__MAX_REF], *x[EDF__MAX_REF];
   int rewritten = 0;
   size_t bytes = (size_t)m->e.n_ref * sizeof *m->e.ref;
@@ -997,13 +1004,13 @@ static void edf__rewrite(edf__einsum *m, edf__site at, edf_node **in) {
   edf__check_extents(m, x);
   for (int i = 0; i < m->e.n_index; i++)          /* A product may have no other size of it. */
     if (m->extent[i] > 0) m->e.index[i].bound = (int)m->extent[i];
-  m->e.ref = (edf__ref *)memcpy(edf__alloc(&edf.computed, bytes), m->e.ref, bytes);
+  m->e.ref = (edf_ref *)memcpy(edf__alloc(&edf.computed, bytes), m->e.ref, bytes);
   for (int f = 1; f < m->e.n_ref; f++) {
     edf_node *operand = in[m->e.ref[f].operand];
     x[f] = edf__pad(m, at, &m->e.ref[f], operand);
     rewritten |= x[f] != operand;
   }
-  for (edf__term *t = m->e.term; t < m->e.term + m->e.n_term; t++)
+  for (edf_term *t = m->e.term; t < m->e.term + m->e.n_term; t++)
     for (; t->n > 2; rewritten = 1) edf__multiply_pair(m, at, t, x + t->first);
   if (!rewritten) return;
   m->e.n_operand = 0;
@@ -1024,9 +1031,9 @@ EDF__USED static int edf__is_helper(const edf_node *x) {
    tensor gives a position of another one: y[b,j] = W[k[b],j]. It is not rewritten, and an op
    of edf_slide.h computes it. If op is NULL, the node is an Einsum. */
 static edf_node *edf__equation_node(const edf__site *at, const edf_op *op, int kind,
-                                    const edf__equation *e, int n, edf_node **operands) {
+                                    const edf_equation *e, int n, edf_node **operands) {
   edf_node *in[EDF__MAX_REF];
-  edf__einsum m;
+  edf_contraction m;
   int is_lookup = 0;
   memset(&m, 0, sizeof m);
   m.e = m.written = *e;
@@ -1035,7 +1042,7 @@ static edf_node *edf__equation_node(const edf__site *at, const edf_op *op, int k
   m.operand = (edf_node **)edf__alloc(&edf.computed, ((size_t)n + 1) * sizeof *in);
   for (int k = 0; k < n; k++) m.operand[k] = in[k] = operands[k];
   for (int f = 0; f < e->n_ref; f++) {
-    const edf__ref *r = &e->ref[f];
+    const edf_ref *r = &e->ref[f];
     if (f > 0) edf__check_rank(e, r, in[r->operand]);
     for (int d = 0; d < r->rank; d++) is_lookup |= r->place[d].by;
   }
@@ -1092,7 +1099,7 @@ static inline edf__letters edf__letters_of(const edf_node *y) {
   edf__letters l = { 0, { { 0 } } };
   const edf_node *x = edf__letter_source(y);
   const char *c = x && x->written ? x->written->letters : NULL;
-  const edf__equation *e = x && !c ? &edf__einsum_of(x)->e : NULL;
+  const edf_equation *e = x && !c ? &edf__einsum_of(x)->e : NULL;
   for (int d = 0; x && d < x->rank; d++) {
     int i = e ? edf__alone(e, &e->ref->place[d]) : -1;
     const char *name = c ? c + 1 : i < 0 ? NULL : e->index[i].name;
@@ -1104,7 +1111,7 @@ static inline edf__letters edf__letters_of(const edf_node *y) {
   return l;
 }
 /* Stops unless all indices of a line have a size. */
-static void edf_slide__check_known(const edf__einsum *m) {
+static void edf_slide__check_known(const edf_contraction *m) {
   for (int i = 0; i < m->e.n_index; i++) {
     const char *name = m->e.index[i].name;
     if (m->extent[i] < 0)
@@ -1209,7 +1216,7 @@ static edf_node *edf_slide__called(edf_node *y, const char *left, const char *mo
   return y;
 }
 
-/* Values of edf__einsum.kind, the reduction. PUT marks a Scatter. */
+/* Values of edf_contraction.kind, the reduction. PUT marks a Scatter. */
 enum { EDF_SLIDE__SUM = 0, EDF_SLIDE__MEAN = 'm', EDF_SLIDE__MAX = 'x', EDF_SLIDE__PUT = 'p' };
 
 enum { EDF_SLIDE__HEAD = 16 };           /* A state's array begins here, so it is aligned.    */
@@ -1256,7 +1263,7 @@ static const edf_op edf_slide__normalize_op = { "NormalizeOver", NULL,
    of the first greatest entry in the window. It receives the gradient. NaN wins. ---- */
 /* Returns the plan of a maximum: its loops, and the offset in x of each window entry. */
 static edf_window edf_slide__window_of(edf_node *y, const edf_nest *t) {
-  edf__einsum *m = (edf__einsum *)y->state;
+  edf_contraction *m = (edf_contraction *)y->state;
   edf_window w;
   memset(&w, 0, sizeof w);
   w.t = edf__canonical(t);               /* Now the loops without a stride in y are last.     */
@@ -1321,7 +1328,7 @@ static void edf_slide__run_window(const edf_window *w, int d, int backward, edf_
   }
 }
 static void edf_slide__max_over(edf_node *y, int backward) {
-  edf__einsum *m = (edf__einsum *)y->state;
+  edf_contraction *m = (edf_contraction *)y->state;
   edf_node *x = y->in[m->e.ref[1].operand];
   edf_window w = edf_slide__window_of(y, &m->run[0].nest);
   edf_real *to = backward ? y->grad : y->value, *from = backward ? x->grad : x->value;
@@ -1423,7 +1430,7 @@ static const edf_op edf_slide__weighted_log_sum_op = { "WeightedLogSumExp",
   "w.grad[b,k] += y.grad[b] exp(x[b,k] - y[b])" };
 
 /* Stops unless a mean or maximum writes each entry once, and a maximum reduces one tensor. */
-static void edf_slide__check_reduction(int kind, const edf__equation *e) {
+static void edf_slide__check_reduction(int kind, const edf_equation *e) {
   unsigned has = 0;
   for (int d = 0; kind && d < e->ref->rank; d++) {
     int i = edf__alone(e, &e->ref->place[d]);
@@ -1517,22 +1524,22 @@ static const edf_op edf_slide__batch_norm_op = { "BatchNorm", edf_slide__batch_n
    The other tensor has the entries. The state is an equation. Its tensors are the left side, x,
    and one tensor k for each position that is looked up. */
 typedef struct {
-  const edf__einsum *m;                  /* the state of the node                             */
+  const edf_contraction *m;                  /* the state of the node                             */
   const edf_node *entries, *table;
-  const edf__ref *at;                    /* the index positions of `entries`                  */
-  edf__ref of;                           /* those of `table`, with the last entry's classes   */
+  const edf_ref *at;                    /* the index positions of `entries`                  */
+  edf_ref of;                           /* those of `table`, with the last entry's classes   */
   size_t run;                            /* number of entries that are adjacent in both       */
 } edf_slide__lookup;
 
 static int edf_slide__scatters(const edf_node *y) {
-  return ((const edf__einsum *)y->state)->kind == EDF_SLIDE__PUT;
+  return ((const edf_contraction *)y->state)->kind == EDF_SLIDE__PUT;
 }
 
 /* Returns the plan of a Lookup or Scatter. Entries are adjacent in both tensors along an index
    that is last in both and occurs nowhere else. */
 static edf_slide__lookup edf_slide__plan_lookup(const edf_node *y) {
-  const edf__einsum *m = (const edf__einsum *)y->state;
-  const edf__equation *e = &m->e;
+  const edf_contraction *m = (const edf_contraction *)y->state;
+  const edf_equation *e = &m->e;
   int put = edf_slide__scatters(y), d = e->ref[!put].rank - 1;
   edf_slide__lookup p = { m, put ? y->in[0] : y, put ? y : y->in[0], &e->ref[put], e->ref[!put],
                           1 };
@@ -1548,7 +1555,7 @@ static edf_slide__lookup edf_slide__plan_lookup(const edf_node *y) {
 }
 
 /* Returns the entry of x that tensor r reads at these indices, or -1 if r reads outside x. */
-static ptrdiff_t edf_slide__entry_of(const edf__einsum *m, const edf__ref *r,
+static ptrdiff_t edf_slide__entry_of(const edf_contraction *m, const edf_ref *r,
                                      const edf_node *x, const ptrdiff_t *index) {
   ptrdiff_t entry = 0;
   for (int d = 0; d < r->rank; d++) {
@@ -1564,12 +1571,12 @@ static ptrdiff_t edf_slide__entry_of(const edf__einsum *m, const edf__ref *r,
    outside the table, or its class number outside the tensor k. A Lookup then reads 0. Stops if
    a class number of entry i is not valid. */
 static ptrdiff_t edf_slide__in_table(edf_slide__lookup *p, const edf_node *y, size_t i) {
-  const edf__equation *e = &p->m->e;
+  const edf_equation *e = &p->m->e;
   ptrdiff_t index[EDF_MAX_INDEX] = { 0 };
   for (int d = p->at->rank - 1; d >= 0; i /= (size_t)p->entries->dim[d--])
     index[edf__alone(e, &p->at->place[d])] = (ptrdiff_t)(i % (size_t)p->entries->dim[d]);
   for (int d = 0; d < p->of.rank; d++) {
-    const edf__ref *k = &e->ref[p->of.place[d].by];
+    const edf_ref *k = &e->ref[p->of.place[d].by];
     if (k == e->ref) continue;
     const edf_node *x = y->in[k->operand];
     ptrdiff_t at = edf_slide__entry_of(p->m, k, x, index);
@@ -1697,7 +1704,7 @@ enum { EDF_SLIDE__BOUNDS = 4, EDF_SLIDE__LOOPS = 2, EDF_SLIDE__DEPTH = 32,
 typedef struct edf_slide__slide edf_slide__slide;
 typedef struct edf_slide__statement {    /* a line that is an equation                        */
   edf_slide__slide *slide;
-  edf__einsum m;                         /* its indices, their sizes, and all its tensors     */
+  edf_contraction m;                         /* its indices, their sizes, and all its tensors     */
   edf_node *of[EDF__MAX_REF];            /* the node of each tensor, or NULL                  */
   edf_slide__expr *tensor[EDF__MAX_REF + 1];         /* the expression of each tensor         */
   int depth;                             /* depth of the factor that is being read            */
@@ -1726,7 +1733,7 @@ struct edf_slide__slide {
   edf__scan scan;
   const char *layer;                     /* the op of a layer's nodes, NULL outside of layers */
   edf_node **in;                         /* the operands of edf_text or of a layer, else NULL */
-  edf__equation operands;                /* the names of the operands                         */
+  edf_equation operands;                /* the names of the operands                         */
   edf_slide__statement *line; int n;
   edf_node *one;                         /* the number 1, for equations without a tensor      */
 };
@@ -1996,7 +2003,7 @@ static edf_slide__expr *edf_slide__read_index(edf_slide__statement *l) {
 
 /* Reads the tensor whose name is x: the name again, then its index positions. */
 static edf_slide__expr *edf_slide__read_tensor(edf_slide__statement *l, edf_slide__expr *x) {
-  edf__equation *e = &l->m.e;
+  edf_equation *e = &l->m.e;
   e->scan->at = x->at - e->scan->size;
   x->sort = EDF_SLIDE__A_TENSOR;
   x->which = e->n_ref;
@@ -2009,7 +2016,7 @@ static edf_slide__expr *edf_slide__read_tensor(edf_slide__statement *l, edf_slid
 
 /* Reads an index position of tensor f if it is a lookup, w[b,t] or floor(...), or a group,
    (I,J). Returns 1 for a lookup, -1 for a group, and 0 for any other position. */
-static int edf_slide__read_place(edf__equation *e, int f) {
+static int edf_slide__read_place(edf_equation *e, int f) {
   edf_slide__statement *l = (edf_slide__statement *)e->line;
   edf__scan *s = e->scan;
   edf_slide__expr *x = NULL;
@@ -2050,7 +2057,7 @@ static int edf_slide__read_comparison(edf__scan *s, const char *expected) {
 }
 
 /* Reads the size of an index after its '<'. */
-static void edf_slide__read_size(edf__equation *e, int index, const char *name) {
+static void edf_slide__read_size(edf_equation *e, int index, const char *name) {
   int *bound = &e->index[index].bound;
   const char *at = e->scan->at;
   double n = 0;
@@ -2064,7 +2071,7 @@ static void edf_slide__read_size(edf__equation *e, int index, const char *name) 
 /* Reads a bound: a size x<28, a class bound w<27, or a mask s<=t. In braces an index may be
    alone. Returns the bit of the index, or 0 for a class bound. */
 static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces) {
-  edf__equation *e = &l->m.e;
+  edf_equation *e = &l->m.e;
   edf__scan *s = e->scan;
   int n = e->n_index, used = braces;
   edf_slide__expr *x = edf_slide__read_index(l), *t;
@@ -2314,7 +2321,7 @@ static edf_node *edf_slide__called_node(edf_slide__statement *l);
 
 static void edf_slide__read_statement(edf_slide__slide *all, edf__scan *s) {
   edf_slide__statement *l = &all->line[all->n++];
-  edf__equation *e = &l->m.e;
+  edf_equation *e = &l->m.e;
   e->scan = s;
   l->slide = all;
   e->line = l;
@@ -2416,7 +2423,7 @@ static int edf_slide__same_left(const edf_slide__statement *a, const edf_slide__
 
 /* ---- Names without brackets: scalars, values of indices, and sizes of indices (capitals).
    Returns the index with this name, or -1. A capital also finds its lower-case index. */
-static int edf_slide__index_for(const edf__equation *e, const char *name) {
+static int edf_slide__index_for(const edf_equation *e, const char *name) {
   int found = -1;
   for (int i = 0; i < e->n_index; i++) {
     if (!strcmp(e->index[i].name, name)) return i;
@@ -2479,7 +2486,7 @@ static const char *edf_slide__first_with(const edf_slide__statement *l,
     at = edf_slide__first_with(l, k, has);
   if (!at && x->sort == EDF_SLIDE__A_NAME && edf_slide__expr_has(l, x) & has) at = x->at;
   if (x->sort != EDF_SLIDE__A_TENSOR) return at;
-  const edf__ref *r = &l->m.e.ref[x->which];
+  const edf_ref *r = &l->m.e.ref[x->which];
   for (int d = 0; d < r->rank && !at; d++)
     if (edf__place_has(&r->place[d]) & has) at = r->place[d].at;
   return at;
@@ -2500,7 +2507,7 @@ static int edf__has_letter_more(const char *a, const char *b) {
 /* `single` has the summed indices of a term that are in one tensor each. If two of them differ
    by one letter, as in W[o,In] x[Inn], they are most likely one index. Else each factor would
    be summed by itself. */
-static void edf__check_single(const edf__equation *e, const char *at, unsigned single) {
+static void edf__check_single(const edf_equation *e, const char *at, unsigned single) {
   for (int i = 0; i < e->n_index; i++)
     for (int j = 0; j < e->n_index; j++) {
       const char *a = e->index[i].name, *b = e->index[j].name;
@@ -2742,7 +2749,7 @@ static void edf_slide__bind_line(edf_slide__statement *l) {
     edf_slide__resolve(l, x);
     edf_slide__find_means(x);
   }
-  for (const edf__ref *r = l->m.e.ref + 1; r < l->m.e.ref + l->m.e.n_ref; r++) {
+  for (const edf_ref *r = l->m.e.ref + 1; r < l->m.e.ref + l->m.e.n_ref; r++) {
     const edf_node *x = edf_slide__known(l->slide, r->name);
     if (x && !edf_slide__line_of(l->slide, r->name)) edf__check_rank(&l->m.e, r, x);
   }
@@ -2783,7 +2790,7 @@ static void edf_slide__solve_extents(edf_slide__statement *l) {
 /* Makes a group (i,j) the position J*i + j, of I*J entries. The last index runs fastest. */
 static void edf_slide__set_group(const edf_slide__statement *l, int f,
                                  const edf_slide__expr *group) {
-  edf__place *p = &l->m.e.ref[f].place[group->place];
+  edf_place *p = &l->m.e.ref[f].place[group->place];
   const edf_node *t = l->of[f];
   ptrdiff_t n = 1;
   memset(p->factor, 0, sizeof p->factor);
@@ -2812,7 +2819,7 @@ static void edf_slide__set_groups(edf_slide__statement *l) {
 
 /* ---- New Parameters. Returns the class bound of a lookup: 27 for | w<27. */
 static int edf_slide__classes_of(const edf_slide__statement *l, const edf_slide__expr *value) {
-  const edf__equation *e = &l->m.e;
+  const edf_equation *e = &l->m.e;
   int c = 0;
   while (c < e->n_index && (!e->index[c].bound || strcmp(e->index[c].name, value->at))) c++;
   if (c == e->n_index)
@@ -2832,8 +2839,8 @@ static const edf_slide__expr *edf_slide__lookup_at(const edf_slide__statement *l
 }
 /* Returns the size of dimension d that tensor f of the line needs if it is a new Parameter. */
 static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
-  const edf__ref *r = &l->m.e.ref[f];
-  const edf__place *p = &r->place[d];
+  const edf_ref *r = &l->m.e.ref[f];
+  const edf_place *p = &r->place[d];
   const edf_slide__expr *value = edf_slide__lookup_at(l, f, d);
   ptrdiff_t least, greatest;
   if (value) {
@@ -2858,7 +2865,7 @@ static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
 
 /* Stops if the names of a new tensor r and of a tensor of equal rank differ only in case. Else
    sets *meant to the name if r misspells it: one letter is wrong, missing or extra. */
-static void edf_slide__compare_new(const edf__scan *s, const edf__ref *r, const char *name,
+static void edf_slide__compare_new(const edf__scan *s, const edf_ref *r, const char *name,
                                    int rank, const char **meant) {
   size_t n = strlen(r->name), m = strlen(name), same = 0;
   if (rank == r->rank && !edf__compare_names(name, r->name))
@@ -2873,7 +2880,7 @@ static void edf_slide__compare_new(const edf__scan *s, const edf__ref *r, const 
    tensor, or if it has the batch index. */
 static void edf_slide__check_new(const edf_slide__statement *l, int x) {
   const edf__scan *s = l->m.e.scan;
-  const edf__ref *r = &l->m.e.ref[x];
+  const edf_ref *r = &l->m.e.ref[x];
   const edf_slide__slide *all = l->slide;
   const char *meant = NULL;
   int f = edf_slide__function_named(r->name, "_");
@@ -2916,7 +2923,7 @@ static edf_node *edf_slide__parameter(const edf__site *at, const char *name, int
 /* Creates the Parameter for tensor f. It is large enough for all its uses in the line. It is
    uniform if it is summed or a lookup table, 0 if it is alone in its term, and else 1. */
 static void edf_slide__new_parameter(edf_slide__statement *l, int f) {
-  const edf__ref *r = &l->m.e.ref[f];
+  const edf_ref *r = &l->m.e.ref[f];
   const edf_slide__expr *x = l->tensor[f];
   const edf__site *at = &l->slide->site;
   int by_value = x->in && x->in->sort != EDF_SLIDE__A_GROUP;
@@ -2943,7 +2950,7 @@ static void edf_slide__new_parameters(edf_slide__statement *l) {
     if (!edf_slide__known(l->slide, name)) edf_slide__check_new(l, f);
   }
   for (int f = 1; f < l->m.e.n_ref && !l->slide->in; f++) {
-    const edf__ref *r = &l->m.e.ref[f];
+    const edf_ref *r = &l->m.e.ref[f];
     if (l->of[f] || edf_slide__line_of(l->slide, r->name)) continue;
     l->of[f] = edf_slide__known(l->slide, r->name);  /* created by an earlier use             */
     if (!l->of[f]) edf_slide__new_parameter(l, f);
@@ -2986,7 +2993,7 @@ static int edf_slide__constant(const edf_slide__statement *l, const edf_slide__e
 typedef struct edf_slide__value {
   edf_node *node;
   double number;
-  edf__ref at;
+  edf_ref at;
 } edf_slide__value;
 
 static edf_slide__value edf_slide__value_of(edf_slide__statement *l, edf_slide__expr *x);
@@ -2997,7 +3004,7 @@ static edf_slide__value edf_slide__tensor_value(edf_slide__statement *l, edf_sli
 static edf_slide__value edf_slide__new_value(const edf_slide__statement *l, edf_node *node,
                                              unsigned has) {
   edf_slide__value v = { node, 1, *l->m.e.ref };
-  edf__ref *r = &v.at;
+  edf_ref *r = &v.at;
   memset(r->place, 0, sizeof r->place);
   r->rank = 0;
   for (int batch = 1; batch >= 0; batch--)
@@ -3012,8 +3019,8 @@ static edf_slide__value edf_slide__new_value(const edf_slide__statement *l, edf_
 }
 
 /* Replaces each fixed index of a recurrence by its present number: t-1 becomes 4 if t is 5. */
-static edf__ref edf_slide__ref_now(const edf_slide__statement *l, edf__ref r) {
-  for (edf__place *p = r.place; p < r.place + r.rank; p++)
+static edf_ref edf_slide__ref_now(const edf_slide__statement *l, edf_ref r) {
+  for (edf_place *p = r.place; p < r.place + r.rank; p++)
     for (int i = 0; i < l->m.e.n_index; i++) {
       if (!(l->fixed >> i & 1)) continue;
       p->constant += p->factor[i] * l->at[i];
@@ -3034,7 +3041,7 @@ static int edf_slide__is_plain(const edf_slide__statement *l, const edf_slide__v
   }
   return v->number == 1;
 }
-static int edf_slide__same_places(const edf__ref *a, const edf__ref *b) {
+static int edf_slide__same_places(const edf_ref *a, const edf_ref *b) {
   int same = a->rank == b->rank;
   for (int d = 0; same && d < a->rank; d++)
     same = !memcmp(a->place[d].factor, b->place[d].factor, sizeof a->place->factor)
@@ -3044,7 +3051,7 @@ static int edf_slide__same_places(const edf__ref *a, const edf__ref *b) {
 
 /* Returns the indices of r as a text, [b,t,j]. Any other position is written as i. A long name
    is cut, as prints cut it. */
-static const char *edf_slide__letters_at(const edf_slide__statement *l, const edf__ref *r) {
+static const char *edf_slide__letters_at(const edf_slide__statement *l, const edf_ref *r) {
   const char *text = r->rank ? "[" : "";
   for (int d = 0; d < r->rank; d++) {
     int i = edf__alone(&l->m.e, &r->place[d]);
@@ -3095,7 +3102,7 @@ static edf_slide__value edf_slide__index_value(const edf_slide__statement *l, in
 /* ---- Steps. While a recurrence runs, h[b,t-1,j] is the node of step t-1, which has only the
    indices b and j. Returns the line that computes r step by step now, or NULL. */
 static edf_slide__statement *edf_slide__running(const edf_slide__statement *l,
-                                                const edf__ref *r) {
+                                                const edf_ref *r) {
   edf_slide__statement *by = edf_slide__line_of(l->slide, r->name);
   return by && !by->y && by->step ? by : NULL;
 }
@@ -3107,7 +3114,7 @@ static int edf_slide__reads_group(const edf_slide__statement *l, const edf_slide
 }
 
 /* Removes the positions of the first n loops of line `by` from r. */
-static void edf_slide__drop_axes(edf__ref *r, const edf_slide__statement *by, int n) {
+static void edf_slide__drop_axes(edf_ref *r, const edf_slide__statement *by, int n) {
   for (int d = r->rank - 1; d >= 0; d--)
     for (int k = 0; k < n; k++)
       if (by->axis[k] == d)
@@ -3131,13 +3138,13 @@ static edf_node **edf_slide__step_at(const edf_slide__statement *l, const int *t
 
 /* Returns the node of the step that r reads, or NULL. Removes the loops' positions from r. */
 static edf_node *edf_slide__now(const edf_slide__statement *l, const edf_slide__statement *by,
-                                edf__ref *r) {
+                                edf_ref *r) {
   int time[EDF_SLIDE__LOOPS];
   if (r->rank != by->m.e.ref->rank)
     edf__syntax(l->m.e.scan, r->name, "expected %d indices, as on its left",
                 by->m.e.ref->rank);
   for (int k = 0; k < by->n_loop; k++) {
-    const edf__place *p = &r->place[by->axis[k]];
+    const edf_place *p = &r->place[by->axis[k]];
     time[k] = p->constant;
     if (edf__place_has(p) || p->by)
       edf__syntax(l->m.e.scan, p->at, "%s is computed step by step here: expected one step of "
@@ -3149,7 +3156,7 @@ static edf_node *edf_slide__now(const edf_slide__statement *l, const edf_slide__
 }
 
 /* Returns 1 if a position of r is a lookup. */
-static int edf_slide__by_value(const edf__ref *r) {
+static int edf_slide__by_value(const edf_ref *r) {
   int found = 0;
   for (int d = 0; d < r->rank; d++) found |= r->place[d].by;
   return found;
@@ -3158,7 +3165,7 @@ static int edf_slide__by_value(const edf__ref *r) {
 /* ---- Building one equation, which has the same indices as its line. */
 typedef struct {
   edf_slide__statement *l;
-  edf__einsum m;
+  edf_contraction m;
   edf_node *in[EDF__MAX_REF];
   int n_before;                          /* number of nodes when the equation was begun       */
   /* is_line is 1 for the left side of a line. any is 1 if an older node may be returned. */
@@ -3169,8 +3176,8 @@ typedef struct {
 } edf_slide__making;
 
 static void edf_slide__begin_equation(edf_slide__making *to, edf_slide__statement *l,
-                                      const edf__ref *left) {
-  edf__equation *e = &to->m.e;
+                                      const edf_ref *left) {
+  edf_equation *e = &to->m.e;
   memset(to, 0, sizeof *to);
   to->l = l;
   to->n_before = edf.n_compnodes;
@@ -3187,14 +3194,14 @@ static void edf_slide__begin_equation(edf_slide__making *to, edf_slide__statemen
 /* Adds factor v to a term, and multiplies *number. Returns 0 if v is zero. */
 static int edf_slide__add_factor(edf_slide__making *to, const edf_slide__value *v,
                                  double *number) {
-  edf__equation *e = &to->m.e;
+  edf_equation *e = &to->m.e;
   int k = 0;
   if (!v->node) return 0;
   if (e->n_ref == EDF__MAX_REF)
     edf__syntax(e->scan, v->at.name, "this line is too long");
   while (k < e->n_operand && to->in[k] != v->node) k++;
   if (k == e->n_operand) to->in[e->n_operand++] = v->node;
-  edf__ref *r = edf__next_ref(e);
+  edf_ref *r = edf__next_ref(e);
   *r = v->at;
   r->operand = k;
   *number *= v->number;
@@ -3254,7 +3261,7 @@ static void edf_slide__add_counts(edf_slide__making *to, const edf_slide__expr *
    known, or if the term has more than two factors: their product is split, and one part may
    already sum the index. Returns 0 if the divisor is zero. */
 static int edf_slide__add_divisor(edf_slide__making *to, int first, double *number) {
-  const edf__equation *e = &to->m.e;
+  const edf_equation *e = &to->m.e;
   unsigned by = edf_slide__divides_by(to->divisor);
   unsigned has = edf_slide__refs_have(e, first, e->n_ref);
   unsigned others = has & ~by & ~edf__ref_has(e->ref);
@@ -3305,7 +3312,7 @@ static int edf_slide__masks_for(const edf_slide__statement *l, unsigned masks, i
 /* Gives the last term, whose tensors begin with number `first`, the masks that exclude some of
    its entries. */
 static void edf_slide__add_masks(edf_slide__making *to, int first, unsigned masks) {
-  edf__equation *e = &to->m.e;
+  edf_equation *e = &to->m.e;
   unsigned has = edf_slide__refs_have(e, first, e->n_ref) | edf__ref_has(e->ref);
   for (int m = 0; m < to->l->n_mask; m++)
     for (int with = 0; with < to->l->n_mask; with++) {
@@ -3323,7 +3330,7 @@ static void edf_slide__add_masks(edf_slide__making *to, int first, unsigned mask
 /* Adds one term: v, v w or p. Drops a term that is zero. A number alone is a term, too. */
 static void edf_slide__add_term(edf_slide__making *to, const edf_slide__value *v,
                                 const edf_slide__value *w, edf_slide__expr *p) {
-  edf__equation *e = &to->m.e;
+  edf_equation *e = &to->m.e;
   const char *at = p ? p->at : e->ref->name;
   int before = e->n_operand, first = e->n_ref;
   double number = 1;
@@ -3352,14 +3359,14 @@ static void edf_slide__add_term(edf_slide__making *to, const edf_slide__value *v
    give. */
 static void edf_slide__add_bounds(edf_slide__making *to) {
   const edf_slide__statement *l = to->l;
-  edf__equation *e = &to->m.e;
+  edf_equation *e = &to->m.e;
   unsigned has = edf_slide__refs_have(e, 0, e->n_ref);
   for (int sums = 1; sums >= 0; sums--)
     for (int i = 0; i < e->n_index; i++) {
       int bound = (int)l->m.extent[i], outside = 0;
       for (int f = 1; sums && f < e->n_ref; f++)
         for (int d = 0; d < e->ref[f].rank; d++) {
-          const edf__place *p = &e->ref[f].place[d];
+          const edf_place *p = &e->ref[f].place[d];
           int alone = edf__alone(e, p) == i;
           outside |= alone ? to->in[e->ref[f].operand]->dim[d] != bound : p->factor[i] != 0;
         }
@@ -3371,7 +3378,7 @@ static void edf_slide__add_bounds(edf_slide__making *to) {
 }
 
 /* Removes the indices that no tensor has. The others keep their order. */
-static void edf_slide__keep_letters(edf__equation *e) {
+static void edf_slide__keep_letters(edf_equation *e) {
   unsigned has = edf_slide__refs_have(e, 0, e->n_ref);
   int n = 0;
   for (int i = 0; i < e->n_index; i++) {
@@ -3394,7 +3401,7 @@ static void edf_slide__keep_letters(edf__equation *e) {
 /* Adds 0 times the batch index if the batch index is on the left, but no tensor has it.
    Otherwise the node would not know its batch size. */
 static void edf_slide__add_batch(edf_slide__making *to) {
-  edf__equation *e = &to->m.e;
+  edf_equation *e = &to->m.e;
   unsigned has = 0;
   for (int f = 1; f < e->n_ref; f++) has |= edf__ref_has(&e->ref[f]);
   for (int i = 0; i < e->n_index; i++) {
@@ -3408,7 +3415,7 @@ static void edf_slide__add_batch(edf_slide__making *to) {
 /* Returns the node of the equation, or NULL if no term is left. An equation that only copies a
    node built for it returns that node. With `any`, that node may be older. */
 static edf_node *edf_slide__end_equation(edf_slide__making *to, const edf_op *is, int kind) {
-  edf__equation *e = &to->m.e;
+  edf_equation *e = &to->m.e;
   edf__site at = to->l->slide->site;
   if (!e->n_term) return NULL;
   edf_slide__add_batch(to);
@@ -3433,7 +3440,7 @@ static edf_node *edf_slide__end_equation(edf_slide__making *to, const edf_op *is
 
 /* Builds left = a or left = a + b. With another kind, builds the maximum or the mean of a over
    the indices that `left` does not have. */
-static edf_node *edf_slide__terms(edf_slide__statement *l, int kind, const edf__ref *left,
+static edf_node *edf_slide__terms(edf_slide__statement *l, int kind, const edf_ref *left,
                                   const edf_slide__value *a, const edf_slide__value *b) {
   edf_slide__making to;
   edf_slide__begin_equation(&to, l, left);
@@ -3581,7 +3588,7 @@ static edf_slide__expr *edf_slide__batch_divisor(const edf_slide__statement *l,
 
 /* Builds left = x for a sum or a product x. If `any` is 1, it may return an older node. */
 static edf_node *edf_slide__sum_node(edf_slide__statement *l, edf_slide__expr *x,
-                                     const edf__ref *left, int is_line, int any) {
+                                     const edf_ref *left, int is_line, int any) {
   edf_slide__making to;
   int kind = is_line ? l->kind : EDF_SLIDE__SUM;
   edf_slide__begin_equation(&to, l, left);
@@ -3628,7 +3635,7 @@ static edf_slide__value edf_slide__look_up(edf_slide__statement *l, edf_slide__e
     while (!table->at.place[d].by) d++;
     int classes = entries ? edf_slide__classes_of(l, p) : table->node->dim[d];
     edf_slide__check_classes(l, p->at, classes);
-    edf__place *place = &to.m.e.ref[!entries].place[d++];
+    edf_place *place = &to.m.e.ref[!entries].place[d++];
     place->by = to.m.e.n_ref;
     if (entries) place->constant = classes - 1;
     if (!k.node) return y;
@@ -3642,8 +3649,8 @@ static edf_slide__value edf_slide__look_up(edf_slide__statement *l, edf_slide__e
 
 /* Returns 1 if position p is a number outside 0 .. n-1, and an index of `was` has a bound. The
    tensor then counts as 0. `was` is the same position in the text. */
-static int edf_slide__is_outside(const edf_slide__statement *l, const edf__place *was,
-                                 const edf__place *p, int n) {
+static int edf_slide__is_outside(const edf_slide__statement *l, const edf_place *was,
+                                 const edf_place *p, int n) {
   int bounded = 0;
   for (int i = 0; i < l->m.e.n_index; i++)
     bounded |= was->factor[i] && l->m.e.index[i].bound;
@@ -3652,7 +3659,7 @@ static int edf_slide__is_outside(const edf_slide__statement *l, const edf__place
 
 /* Returns a tensor of the line as a value, at the present step. */
 static edf_slide__value edf_slide__tensor_value(edf_slide__statement *l, edf_slide__expr *x) {
-  const edf__ref *r = &l->m.e.ref[x->which];
+  const edf_ref *r = &l->m.e.ref[x->which];
   edf_slide__value v = { l->of[x->which], 1, edf_slide__ref_now(l, *r) };
   const edf_slide__statement *by = edf_slide__running(l, r);
   if (by) v.node = edf_slide__now(l, by, &v.at);
@@ -3768,8 +3775,8 @@ static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide
    with its indices in another order. */
 static edf_node *edf_slide__softmax_of(edf_node *P) {
   if (edf__has_equation(P)) {
-    const edf__einsum *m = (const edf__einsum *)P->state;
-    const edf__equation *e = &m->e;
+    const edf_contraction *m = (const edf_contraction *)P->state;
+    const edf_equation *e = &m->e;
     unsigned once = 0;
     if (m->kind || !m->runs || e->n_ref != 2 || e->n_term != 1 || !(e->term->number == 1))
       return NULL;
@@ -3823,7 +3830,7 @@ static edf_slide__value edf_slide__log_softmax_of(edf_slide__statement *l, edf_s
   log_P = edf_slide__log_of_softmax(l, Q);
   if (P != Q) {                          /* the same copy, of the logarithm                   */
     edf__site copy = { "Einsum", at->file, at->line };
-    const edf__equation *e = &((const edf__einsum *)P->state)->e;
+    const edf_equation *e = &((const edf_contraction *)P->state)->e;
     log_P = edf_slide__called(edf__equation_node(&copy, NULL, 0, e, 1, &log_P), P->name, "");
   }
   l->of[x->which] = log_P;
@@ -3937,7 +3944,7 @@ static edf_slide__value edf_slide__argument(edf_slide__statement *l, edf_slide__
 static edf_slide__value edf_slide__wide_value(edf_slide__statement *l, edf_slide__expr *x,
                                               unsigned has) {
   edf_slide__value v = edf_slide__argument(l, x), all = edf_slide__new_value(l, NULL, has);
-  const edf__place *tail = all.at.place + all.at.rank - v.at.rank;
+  const edf_place *tail = all.at.place + all.at.rank - v.at.rank;
   for (int d = 0; d < v.at.rank; d++)
     if (memcmp(v.at.place[d].factor, tail[d].factor, sizeof tail->factor))
       return edf_slide__with_indices(l, &v, has);
@@ -4032,7 +4039,7 @@ static edf_slide__value edf_slide__value_of(edf_slide__statement *l, edf_slide__
   edf_slide__value v;
   double k;
   int sum = x->sort == EDF_SLIDE__A_SUM;
-  const edf__ref *r = &l->m.e.ref[x->sort == EDF_SLIDE__A_TENSOR ? x->which : 0];
+  const edf_ref *r = &l->m.e.ref[x->sort == EDF_SLIDE__A_TENSOR ? x->which : 0];
   if (edf_slide__constant(l, x, &k)) return edf_slide__number_value(l, k);
   if (l->fixed && (x->sort != EDF_SLIDE__A_TENSOR || edf_slide__by_value(r))
       && !edf_slide__reads_group(l, x))
@@ -4059,7 +4066,7 @@ static edf_slide__value edf_slide__value_of(edf_slide__statement *l, edf_slide__
 
 /* ---- Lines. Builds left = x, and a Scatter for a lookup on the left. For `any` see above. */
 static edf_node *edf_slide__line_node(edf_slide__statement *l, edf_slide__expr *x,
-                                      edf__ref left, int any) {
+                                      edf_ref left, int any) {
   unsigned has = edf_slide__expr_has(l, x);
   int scatters = edf_slide__by_value(&left),
       several = l->adds && x->in->next && (has & ~l->left);
@@ -4073,7 +4080,7 @@ static edf_node *edf_slide__line_node(edf_slide__statement *l, edf_slide__expr *
 }
 
 /* Stops unless a position J+K or 2J has one index for each part that is joined there. */
-static void edf_slide__check_parts(const edf_slide__statement *l, const edf__place *sum) {
+static void edf_slide__check_parts(const edf_slide__statement *l, const edf_place *sum) {
   int wanted = 0, found = 0, bad = sum->constant != 0;
   for (int i = 0; i < l->m.e.n_index; i++) {
     bad |= sum->factor[i] < 0;
@@ -4089,7 +4096,7 @@ static void edf_slide__check_parts(const edf_slide__statement *l, const edf__pla
 
 /* Builds h[b,J+K] = f ; g. Joins the parts along the position on the left that is a sum, which
    has one index for each part. */
-static edf_node *edf_slide__joined_line(edf_slide__statement *l, edf__ref left) {
+static edf_node *edf_slide__joined_line(edf_slide__statement *l, edf_ref left) {
   edf_node *part[EDF_MAX_INDEX];
   unsigned all = l->left;
   int d = 0, n = 0, i = 0, used = 0;
@@ -4097,7 +4104,7 @@ static edf_node *edf_slide__joined_line(edf_slide__statement *l, edf__ref left) 
   if (d == left.rank)
     edf__syntax(l->m.e.scan, left.name, "';' needs a sum of indices on the left, one for each "
                 "part: h[b,J+K]");
-  const edf__place sum = left.place[d];
+  const edf_place sum = left.place[d];
   edf_slide__check_parts(l, &sum);
   for (edf_slide__expr *x = l->right; x; x = x->next) {
     for (; used >= sum.factor[i]; i++) used = 0;
@@ -4131,7 +4138,7 @@ static void edf_slide__name_as(edf_node *y, const edf_slide__statement *l) {
     edf_slide__called(y, l->m.e.ref->name, "");
 }
 /* Builds the node of a line, which is a call, parts joined with ';', or an equation. */
-static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf__ref left) {
+static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf_ref left) {
   int before = edf.n_compnodes;
   edf_node *y = l->call          ? edf_slide__called_node(l)
                 : l->right->next ? edf_slide__joined_line(l, left)
@@ -4159,15 +4166,15 @@ static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf__ref left) {
 
 /* ---- Recurrences: which lines run step by step, and over which indices. Returns the index of
    a position that is t, t-1 or t+1, or -1 for another position. */
-static int edf_slide__time_index(const edf_slide__statement *l, const edf__place *place) {
-  edf__place p = *place;
+static int edf_slide__time_index(const edf_slide__statement *l, const edf_place *place) {
+  edf_place p = *place;
   p.constant = 0;
   return edf__alone(&l->m.e, &p);
 }
 /* Returns the offset of position p against position `left` of the line that p reads: -1 for t-1
    against t. Returns 0 if the two positions have different indices. */
-static int edf_slide__offset_of(const edf_slide__statement *l, const edf__place *p,
-                                const edf_slide__statement *by, const edf__place *left) {
+static int edf_slide__offset_of(const edf_slide__statement *l, const edf_place *p,
+                                const edf_slide__statement *by, const edf_place *left) {
   int i = edf_slide__time_index(by, left), j = edf_slide__time_index(l, p);
   if (i < 0 || j < 0 || edf_slide__index_for(&l->m.e, by->m.e.index[i].name) != j) return 0;
   return p->constant - left->constant;
@@ -4192,13 +4199,13 @@ static void edf_slide__make_group(edf_slide__slide *all, edf_slide__statement *f
    index that has an offset in all reads. Without such an index, it runs over every index that
    has an offset in some read. */
 static void edf_slide__find_reads(edf_slide__slide *all, edf_slide__statement *by) {
-  const edf__ref *left = by->m.e.ref;
+  const edf_ref *left = by->m.e.ref;
   unsigned some = 0, in_all = ~0u;
   const char *turns[EDF_MAX_RANK] = { NULL };
   for (edf_slide__statement *l = all->line;
        l <= by && edf_slide__line_of(all, left->name) == by; l++)
     for (int f = 1; f < l->m.e.n_ref; f++) {
-      const edf__ref *r = &l->m.e.ref[f];
+      const edf_ref *r = &l->m.e.ref[f];
       unsigned offsets = 0;
       if (l->entry || strcmp(r->name, left->name)) continue;
       edf_slide__make_group(all, l, by);
@@ -4233,7 +4240,7 @@ static void edf_slide__add_loop(edf_slide__slide *all, const edf_slide__statemen
   const char *name = by->m.e.index[i].name;
   for (int k = 0; k < n; k++) if (by->axis[k] == axis) return;
   for (edf_slide__statement *l = all->line + by->from; l < all->line + by->to; l++) {
-    const edf__ref *left = l->m.e.ref;
+    const edf_ref *left = l->m.e.ref;
     int d = 0;
     if (l->entry) continue;
     i = edf_slide__index_for(&l->m.e, name);
@@ -4273,7 +4280,7 @@ static edf_node *edf_slide__all_times(edf_slide__statement *l) {
     part[i] = zero.node;
   }
   for (int k = l->n_loop - 1; k >= 0; k--) {
-    edf__ref r = *l->m.e.ref;
+    edf_ref r = *l->m.e.ref;
     int axis = l->axis[k];
     for (int d = 0; d < r.rank; d++) r.place[d].constant = 0;
     for (int o = 0; o < k; o++) axis -= l->axis[o] < l->axis[k];
@@ -4290,7 +4297,7 @@ static edf_node *edf_slide__all_times(edf_slide__statement *l) {
 /* ---- Tensors, sizes and new Parameters. Finds the node of each tensor on the right of l. */
 static void edf_slide__know_tensors(edf_slide__statement *l) {
   for (int f = 1; f < l->m.e.n_ref; f++) {
-    const edf__ref *r = &l->m.e.ref[f];
+    const edf_ref *r = &l->m.e.ref[f];
     edf_slide__statement *by = edf_slide__line_of(l->slide, r->name);
     int below = !l->slide->in || by >= l;            /* in edf_text, NULL is zero             */
     int other = by && (!l->to || by->from != l->from || by->to != l->to);
@@ -4311,7 +4318,7 @@ static int edf_slide__same_extent(ptrdiff_t *a, ptrdiff_t *b) {
 }
 /* Returns the size of a position on the left that joins parts: K+I for the position K+I.
    Returns -1 if the size is unknown, or if the line joins no parts. */
-static ptrdiff_t edf_slide__joined_extent(const edf_slide__statement *by, const edf__place *p) {
+static ptrdiff_t edf_slide__joined_extent(const edf_slide__statement *by, const edf_place *p) {
   ptrdiff_t n = 0;
   for (int i = 0; i < by->m.e.n_index; i++) {
     if (p->factor[i] && by->m.extent[i] <= 0) return -1;
@@ -4320,11 +4327,11 @@ static ptrdiff_t edf_slide__joined_extent(const edf_slide__statement *by, const 
   return n > 0 && by->right->next ? n : -1;
 }
 /* Shares sizes between r and the left side of line `by`. Returns 1 if it found a size. */
-static int edf_slide__share_extents(edf_slide__statement *l, const edf__ref *r,
+static int edf_slide__share_extents(edf_slide__statement *l, const edf_ref *r,
                                     edf_slide__statement *by) {
   int changed = 0;
   for (int d = 0; d < r->rank && d < by->m.e.ref->rank; d++) {
-    const edf__place *left = &by->m.e.ref->place[d];
+    const edf_place *left = &by->m.e.ref->place[d];
     int i = edf_slide__time_index(l, &r->place[d]), o = edf_slide__time_index(by, left);
     if (i < 0) continue;
     ptrdiff_t joined = o < 0 ? edf_slide__joined_extent(by, left) : -1;
@@ -4336,18 +4343,18 @@ static int edf_slide__share_extents(edf_slide__statement *l, const edf__ref *r,
 
 /* Stops if tensor r of line l, which the group of line `by` computes, has another size than
    line `by` gives it. */
-static void edf_slide__check_group_sizes(const edf_slide__statement *l, const edf__ref *r,
+static void edf_slide__check_group_sizes(const edf_slide__statement *l, const edf_ref *r,
                                          const edf_slide__statement *by) {
   const edf__scan *s = l->m.e.scan;
   for (int d = 0; d < r->rank && d < by->m.e.ref->rank; d++) {
-    const edf__place *left = &by->m.e.ref->place[d];
+    const edf_place *left = &by->m.e.ref->place[d];
     int i = edf__alone(&l->m.e, &r->place[d]), o = edf__alone(&by->m.e, left);
     ptrdiff_t n = i < 0 ? -1 : l->m.extent[i];
     ptrdiff_t here = o < 0 ? edf_slide__joined_extent(by, left) : by->m.extent[o];
     if (n < 0 || here < 0 || n == here) continue;
     const char *name = l->m.e.index[i].name, *batch = "the batch";
     int bound = l->m.e.index[i].bound;
-    const edf__ref *from = l->m.source[i];
+    const edf_ref *from = l->m.source[i];
     const edf_node *x = from ? l->of[from - l->m.e.ref] : NULL;
     if (bound && here && bound < here) continue;
     if (bound && here)
@@ -4436,7 +4443,7 @@ static void edf_slide__prepare(edf_slide__slide *all, edf_slide__statement *from
 static void edf_slide__run_step(edf_slide__statement *l) {
   edf_slide__statement *by = edf_slide__given_by(l);
   edf_slide__value from = { NULL, 1, *by->m.e.ref };
-  edf__ref left = edf_slide__ref_now(l, *l->m.e.ref), whole;
+  edf_ref left = edf_slide__ref_now(l, *l->m.e.ref), whole;
   int time[EDF_SLIDE__LOOPS] = { 0, 0 }, single = 0;
   for (int k = 0; k < by->n_loop; k++) time[k] = left.place[by->axis[k]].constant;
   edf_node **step = edf_slide__step_at(by, time);
@@ -4560,7 +4567,7 @@ static void edf_slide__check_entries(edf_slide__slide *all) {
 /* Adds up all lines of one name, if `last` is the last of them. */
 static void edf_slide__add_lines(edf_slide__slide *all, edf_slide__statement *last) {
   const edf__site *at = &all->site;
-  const edf__ref *r = last->m.e.ref;
+  const edf_ref *r = last->m.e.ref;
   edf_node *sum = NULL;
   if (edf_slide__line_of(all, r->name) != last) return;
   for (edf_slide__statement *l = all->line; l <= last; l++)
@@ -4656,11 +4663,11 @@ edf_node *edf_equations_at(const char *file, int line, const char *format, ...) 
    line defines, in the order in which they first appear. */
 static void edf_slide__find_operands(edf_slide__slide *all, const edf_slide__statement *l,
                                      const edf_slide__expr *x) {
-  edf__equation *to = &all->operands;
+  edf_equation *to = &all->operands;
   int is = x->sort == EDF_SLIDE__A_TENSOR;
   if (x->sort == EDF_SLIDE__A_NAME) is = edf_slide__index_for(&l->m.e, x->at) < 0;
   if (is && !edf_slide__line_of(all, x->at) && edf_slide__operand_named(all, x->at) < 0) {
-    edf__ref *r = edf__next_ref(to);
+    edf_ref *r = edf__next_ref(to);
     r->name = x->at;
     r->operand = to->n_operand++;
   }
@@ -4679,7 +4686,7 @@ static void edf_slide__read_over_nodes(edf_slide__slide *all, const edf__site *a
     for (int right = 0; right < 2; right++)
       for (edf_slide__expr *x = right ? l->right : l->where->in; x; x = x->next)
         edf_slide__find_operands(all, l, x);
-  const edf__ref *name = all->operands.ref + 1;
+  const edf_ref *name = all->operands.ref + 1;
   int wanted = all->operands.n_operand;
   for (int k = 0; k < n; k++)
     if (in[k] || k < needed)
@@ -4775,11 +4782,11 @@ edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
 /* ---- Calls of nodes, such as l[b] = bceloss(s[b], y[b]). */
 /* Reads a tensor of a call. Stops unless its indices are in the order of the left side. */
 static edf_node *edf_slide__call_operand(const edf_slide__statement *l, edf__scan *s) {
-  edf__equation e;
+  edf_equation e;
   int last = -1;
   memset(&e, 0, sizeof e);
   e.scan = s;
-  const edf__ref *r = edf__parse_tensor(&e, "");
+  const edf_ref *r = edf__parse_tensor(&e, "");
   const edf_slide__statement *by = edf_slide__line_of(l->slide, r->name);
   edf_node *x = by ? by->y : edf_slide__newest(r->name);
   if (!x)
@@ -4808,7 +4815,7 @@ static double edf_slide__read_any(edf__scan *s) {
 
 /* Builds Reshape(x, "y[b,4,8]"). The bounds of the line are the dimensions. */
 static edf_node *edf_slide__called_reshape(const edf_slide__statement *l, edf_node *x) {
-  const edf__ref *left = l->m.e.ref;
+  const edf_ref *left = l->m.e.ref;
   edf_page decl = { NULL, 0 };
   edf_write(&decl, "%s", left->rank ? "y[" : "y");
   for (int d = 0; d < left->rank; d++) {
@@ -4861,7 +4868,7 @@ static edf_node **edf_slide__call_operands(const edf_slide__statement *l, edf__s
 static edf_node *edf_slide__called_node(edf_slide__statement *l) {
   edf__scan s = *l->m.e.scan;
   const edf__site *at = &l->slide->site;
-  const edf__ref *left = l->m.e.ref;
+  const edf_ref *left = l->m.e.ref;
   s.at = l->call;
   const char *name = edf__identifier(&s, ""), *joined = strchr(name, '_');
   int c = edf_slide__function_named(name, ":"), n = 0, axis = -1;
@@ -5288,12 +5295,12 @@ static void edf__write_number(edf_page *out, double n, int digits, int exact) {
 /* ---- Equations, as the program wrote them, with the names of the nodes. */
 
 /* Returns the equation that is shown, and the node of a tensor in it. */
-static const edf__equation *edf__shown(const edf_node *y) {
-  const edf__einsum *m = edf__einsum_of(y);
+static const edf_equation *edf__shown(const edf_node *y) {
+  const edf_contraction *m = edf__einsum_of(y);
   return m->written.n_ref ? &m->written : &m->e;
 }
-static const edf_node *edf__node_of(const edf_node *y, const edf__ref *r) {
-  const edf__einsum *m = edf__einsum_of(y);
+static const edf_node *edf__node_of(const edf_node *y, const edf_ref *r) {
+  const edf_contraction *m = edf__einsum_of(y);
   if (r->operand < 0) return y;
   return m->written.n_ref ? m->operand[r->operand] : y->in[r->operand];
 }
@@ -5302,11 +5309,11 @@ static const edf_node *edf__node_of(const edf_node *y, const edf__ref *r) {
    a summed index is a capital. */
 static void edf__write_letter(edf_page *out, const char *before, const edf_node *y, int i,
                               int in_loop) {
-  const edf__equation *e = edf__shown(y);
+  const edf_equation *e = edf__shown(y);
   edf__letters l = edf__letters_of(y);
   const char *name = edf__einsum_of(y)->generic ? l.name[i] : e->index[i].name, *first = name;
   int same = 0, left = e->index[i].left;
-  for (const edf__place *p = e->ref->place; p < e->ref->place + e->ref->rank; p++)
+  for (const edf_place *p = e->ref->place; p < e->ref->place + e->ref->rank; p++)
     left |= p->by && edf__ref_has(&e->ref[p->by]) >> i & 1;
   for (int k = 0; k < e->n_index; k++)
     same |= k != i && !edf__compare_names(name, e->index[k].name);
@@ -5318,11 +5325,11 @@ static void edf__write_letter(edf_page *out, const char *before, const edf_node 
               : capital && !none && c == first ? edf__upper(*c) : *c);
 }
 
-static void edf__write_ref(edf_page *out, const edf_node *y, const edf__ref *r,
+static void edf__write_ref(edf_page *out, const edf_node *y, const edf_ref *r,
                            const char *grad, int in_loop) {
-  const edf__equation *e = edf__shown(y);
+  const edf_equation *e = edf__shown(y);
   edf_write(out, "%s%s", edf__label(edf__node_of(y, r)), grad);
-  for (const edf__place *p = r->place; p < r->place + r->rank; p++) {
+  for (const edf_place *p = r->place; p < r->place + r->rank; p++) {
     int empty = 1;
     edf_write(out, p > r->place ? "," : "[");
     if (p->by) { edf__write_ref(out, y, &e->ref[p->by], "", in_loop); continue; }
@@ -5345,10 +5352,10 @@ static void edf__write_over(edf_page *out, const char *what, edf_page *names) {
   edf_release(names->at);
 }
 /* Writes how the indices of a term are reduced if it is not a sum: mean_I, max_I. */
-static void edf__write_reduction(edf_page *out, const edf_node *y, const edf__term *t,
+static void edf__write_reduction(edf_page *out, const edf_node *y, const edf_term *t,
                                  int backward) {
-  const edf__einsum *m = edf__einsum_of(y);
-  const edf__equation *e = edf__shown(y);
+  const edf_contraction *m = edf__einsum_of(y);
+  const edf_equation *e = edf__shown(y);
   int mean = m->kind == 'm', sample = m->kind == 's', max = m->kind == 'x';
   int divides = sample || (mean && backward);
   edf_page names = { NULL, 0 };
@@ -5369,8 +5376,8 @@ static int edf__is_one(const edf_node *y) {
   return !strcmp(y->op, "Number") && *(const edf_real *)y->state == 1;
 }
 /* Returns how often factor f is in term t, 0 if it is there before f. `but` does not count. */
-static int edf__times(const edf__equation *e, const edf__term *t, int f, int but) {
-  const edf__ref *r = &e->ref[f], *x = &e->ref[t->first];
+static int edf__times(const edf_equation *e, const edf_term *t, int f, int but) {
+  const edf_ref *r = &e->ref[f], *x = &e->ref[t->first];
   int n = 0;
   for (int k = t->first; k < t->first + t->n; k++, x++) {
     int same = k != but && x->operand == r->operand;
@@ -5384,11 +5391,11 @@ static int edf__times(const edf__equation *e, const edf__term *t, int f, int but
 }
 /* Writes a term without its sign. By the swap rule, factor `swapped` is exchanged with the
    output; 0 exchanges none. */
-static void edf__write_term(edf_page *out, const edf_node *y, const edf__term *t, int swapped,
+static void edf__write_term(edf_page *out, const edf_node *y, const edf_term *t, int swapped,
                             int exact) {
-  const edf__einsum *m = edf__einsum_of(y);
+  const edf_contraction *m = edf__einsum_of(y);
   if (!exact) edf__write_reduction(out, y, t, swapped > 0);
-  const edf__ref *r = edf__shown(y)->ref;
+  const edf_ref *r = edf__shown(y)->ref;
   int one = !exact && t->n == 1 && edf__is_one(edf__node_of(y, r + t->first));
   int n = one ? 0 : t->n;
   double number = fabs(t->number) * (swapped ? edf__times(edf__shown(y), t, swapped, 0) : 1);
@@ -5407,15 +5414,15 @@ static void edf__write_term(edf_page *out, const edf_node *y, const edf__term *t
 
 /* Writes an equation. If `exact` is 1, Equations makes the same node of it. */
 static void edf__write_equation(edf_page *out, const edf_node *y, int exact) {
-  const edf__einsum *m = edf__einsum_of(y);
-  const edf__equation *e = edf__shown(y);
+  const edf_contraction *m = edf__einsum_of(y);
+  const edf_equation *e = edf__shown(y);
   const char *call = m->kind == 'm' ? "meanover(" : m->kind == 's' ? "sampleover("
                      : m->kind == 'x' ? "maxover(" : NULL;
   int n = 0, written = 0;
   edf__write_ref(out, y, &e->ref[0], "", 0);
   edf_write(out, m->kind == 'p' ? " += " : " = ");
   if (exact && call) edf_write(out, "%s", call);
-  for (const edf__term *t = e->term; t < e->term + e->n_term; t++) {
+  for (const edf_term *t = e->term; t < e->term + e->n_term; t++) {
     if (!exact && t->number == 0) continue;          /* no 0 x                                */
     if (written++) edf_write(out, t->number < 0 ? " - " : " + ");
     else if (t->number < 0) edf_write(out, "-");
@@ -5429,7 +5436,7 @@ static void edf__write_equation(edf_page *out, const edf_node *y, int exact) {
     edf_write(out, "<%d", e->index[i].bound);
   }
   for (int d = 0; d < e->ref->rank; d++) {
-    const edf__place *p = &e->ref->place[d];
+    const edf_place *p = &e->ref->place[d];
     if (!p->by) continue;                /* the classes of a scatter                          */
     edf_write(out, "%s%s<%d", n++ ? ", " : " | ", edf__label(edf__node_of(y, &e->ref[p->by])),
               p->constant + 1);
@@ -5439,8 +5446,8 @@ static void edf__write_equation(edf_page *out, const edf_node *y, int exact) {
 /* Writes the loops: for b,i,j: with every index of the term and of the left side, in
    alphabetical order. If no tensor of the statement shows the size of an index, the size is
    written. */
-static void edf__write_loops(edf_page *out, const edf_node *y, const edf__term *t) {
-  const edf__equation *e = edf__shown(y);
+static void edf__write_loops(edf_page *out, const edf_node *y, const edf_term *t) {
+  const edf_equation *e = edf__shown(y);
   int list[EDF_MAX_INDEX], n = 0;
   for (int i = 0; i < e->n_index; i++) {
     if (!e->index[i].left && !(edf__term_has(e, t) >> i & 1)) continue;
@@ -5452,7 +5459,7 @@ static void edf__write_loops(edf_page *out, const edf_node *y, const edf__term *
   for (int k = 0; k < n; k++) {
     int shown = 0, i = list[k];
     ptrdiff_t bound = e->index[i].bound;
-    const edf__ref *r = &e->ref[0];
+    const edf_ref *r = &e->ref[0];
     for (int f = 0; f <= t->n; r = &e->ref[t->first + f++])
       for (int d = 0; d < r->rank; d++) shown |= edf__alone(e, &r->place[d]) == i;
     edf__write_letter(out, k ? "," : "for ", y, i, 1);
@@ -5463,8 +5470,8 @@ static void edf__write_loops(edf_page *out, const edf_node *y, const edf__term *
 }
 
 static void edf__write_equation_backward(edf_page *out, const edf_node *y) {
-  const edf__equation *e = edf__shown(y);
-  for (const edf__term *t = e->term; t < e->term + e->n_term; t++)
+  const edf_equation *e = edf__shown(y);
+  for (const edf_term *t = e->term; t < e->term + e->n_term; t++)
     for (int f = t->first; f < t->first + t->n; f++) {
       if (!edf__node_of(y, &e->ref[f])->needs_grad || !edf__times(e, t, f, 0))
         continue;
@@ -5475,36 +5482,6 @@ static void edf__write_equation_backward(edf_page *out, const edf_node *y) {
       edf__write_term(out, y, t, f, 0);
       edf_write(out, "\n");
     }
-}
-
-/* Writes an equation as JSON. An index is its name, its size, and 1 if it is on the left. A
-   position is its constant, and pairs of index and factor, or of -1 and a lookup's tensor. */
-static void edf__write_data(edf_page *to, const edf_node *y) {
-  const edf__einsum *m = edf__einsum_of(y);
-  const edf__equation *e = &m->e;
-  int kind = m->outside != 0 ? '-' : m->kind ? m->kind : '0';
-  edf_write(to, "{\"kind\":\"%c\",\"index\":[", kind);
-  for (int i = 0; i < e->n_index; i++) {
-    edf_write(to, i ? ",[" : "[");
-    edf_write_quoted(to, e->index[i].name, strlen(e->index[i].name));
-    edf_write(to, ",%ld,%d]", (long)m->extent[i], e->index[i].left);
-  }
-  edf_write(to, "],\"ref\":[");
-  for (const edf__ref *r = e->ref; r < e->ref + e->n_ref; r++) {
-    edf_write(to, r > e->ref ? ",[%d,[" : "[%d,[", r->operand);
-    for (int d = 0; d < r->rank; d++) {
-      edf_write(to, d ? ",[%d" : "[%d", r->place[d].constant);
-      if (r->place[d].by) edf_write(to, ",-1,%d", r->place[d].by);
-      for (int i = 0; i < e->n_index; i++)
-        if (r->place[d].factor[i]) edf_write(to, ",%d,%d", i, r->place[d].factor[i]);
-      edf_write(to, "]");
-    }
-    edf_write(to, "]]");
-  }
-  edf_write(to, "],\"term\":[");
-  for (const edf__term *t = e->term; t < e->term + e->n_term; t++)
-    edf_write(to, t > e->term ? ",[%.9g,%d,%d]" : "[%.9g,%d,%d]", t->number, t->first, t->n);
-  edf_write(to, "]}");
 }
 
 /* ==== >>formulas  The formulas of other nodes ============================================ */
@@ -5596,13 +5573,13 @@ static void edf_slide__write_list(edf_page *out, const edf__letters *l, int from
 static void edf_slide__write_expr(edf_slide__writing *w, const edf_slide__expr *x, int tight);
 static void edf_slide__write_formula_tensor(edf_slide__writing *w, const edf_slide__expr *x) {
   const edf_node *node = edf_slide__formula_tensor(w, x->at);
-  const edf__ref *r = &w->l->m.e.ref[x->which];
+  const edf_ref *r = &w->l->m.e.ref[x->which];
   edf__letters list = { 0, { { 0 } } };
   edf_page lookup = { NULL, 0 };
   edf_write(w->out, "%s%s", node ? edf_label(node) : x->at, node ? x->at + strcspn(x->at, ".") : "");
   if (x->sort == EDF_SLIDE__A_NAME) return;
   for (int d = 0; d < r->rank; d++) {
-    const edf__place *p = &r->place[d];
+    const edf_place *p = &r->place[d];
     int first = list.n, is_sum = 0;
     for (int i = 0; i < w->l->m.e.n_index && !p->by; i++) {
       const char *name = w->l->m.e.index[i].name;
@@ -5790,13 +5767,12 @@ static int edf_slide__print(edf_page *out, const edf_node *y, int backward) {
   if (edf__is_helper(y) && !out) return -1;
   if (!out) return 1;
   if (edf__has_equation(y)) {
-    if (backward == 2) edf__write_data(out, y);
-    else if (backward) edf__write_equation_backward(out, y);
+    if (backward) edf__write_equation_backward(out, y);
     else edf__write_equation(out, y, 0);
     return 1;
   }
   const edf_op *op = y->about;
-  if (!op || !op->formula || backward == 2) return 0;
+  if (!op || !op->formula) return 0;
   if (*op->tensors) edf_slide__write_formula(out, y, backward);
   else if (!backward) edf_write(out, "%s", op->formula);     /* texts of edf_formula          */
   else
@@ -5823,7 +5799,7 @@ static int edf_slide__is_mistaken(const edf_node *x, const char *name) {
   if (edf_slide__function_named(name, "x_") >= 0) return 1;
   for (int i = 0; i < edf.n_compnodes; i++) {
     const edf_node *y = edf.compnodes[i];
-    const edf__einsum *m = (const edf__einsum *)y->state;
+    const edf_contraction *m = (const edf_contraction *)y->state;
     edf__letters l = edf__letters_of(y);
     for (int d = 0; d < l.n; d++) if (!edf__compare_names(l.name[d], name)) return 1;
     for (int k = 0; edf__has_equation(y) && k < m->e.n_index; k++)
@@ -6009,13 +5985,13 @@ typedef struct {
 /* ---- Running a submitted backward. Finds the size of each index: from its bound, else from a
    tensor, else from y's line. */
 static void edf_slide__find_loops_of(edf_slide__answer *a, edf_slide__statement *l) {
-  edf__equation *e = &l->m.e;
+  edf_equation *e = &l->m.e;
   const edf_slide__statement *own = edf_slide__line_of_node(a->y);
   int from[EDF_MAX_INDEX], extent[EDF_MAX_INDEX] = { 0 };
   double work = 1;
   for (int f = !l->of[0]; f < e->n_ref; f++)
     for (int d = 0; d < e->ref[f].rank; d++) {
-      const edf__place *p = &e->ref[f].place[d];
+      const edf_place *p = &e->ref[f].place[d];
       int i = edf__alone(e, p), n = l->of[f]->dim[d];
       if (i < 0) continue;
       if (extent[i] && extent[i] != n)
@@ -6065,7 +6041,7 @@ static edf_slide__answered *edf_slide__new_answered(int helper, const char *name
    that lines may write to, or NULL for a new helper. If y's line reads y, two tensors are
    called y.grad. One is given, and the other is the gradient of the y that the line reads. */
 static edf_slide__answered *edf_slide__answered_at(const edf_slide__statement *l, int f) {
-  const edf__ref *r = &l->m.e.ref[f];
+  const edf_ref *r = &l->m.e.ref[f];
   edf_slide__answered *t = NULL;
   for (int i = 0; i < edf.n_inputs; i++) {
     edf_slide__answered *o = edf_slide__answered_of(edf.inputs[i]);
@@ -6083,7 +6059,7 @@ static edf_slide__answered *edf_slide__answered_at(const edf_slide__statement *l
 
 /* Makes the helper on the left of l, with the shape of an equation's left side. */
 static edf_node *edf_slide__new_helper(edf_slide__statement *l) {
-  const edf__ref *left = l->m.e.ref;
+  const edf_ref *left = l->m.e.ref;
   int dim[EDF_MAX_RANK];
   for (int d = 0; d < left->rank; d++) {
     ptrdiff_t least, greatest;
@@ -6102,7 +6078,7 @@ static edf_real *edf_slide__entry_at(const edf_slide__statement *l, const int *a
   const edf_node *t = l->of[0];
   size_t where = 0;
   for (int d = 0; d < t->rank; d++) {
-    const edf__place *p = &l->m.e.ref->place[d];
+    const edf_place *p = &l->m.e.ref->place[d];
     double i = by[d] ? (double)by[d]->value[n] : p->constant;
     for (int k = 0; k < l->m.e.n_index && !by[d]; k++) i += p->factor[k] * at[k];
     if (!(i >= 0 && i < t->dim[d])) return NULL;
@@ -6118,7 +6094,7 @@ static void edf_slide__run_line(edf_slide__answer *a, edf_slide__statement *l) {
   edf_slide__slide single = a->all;
   edf_node *by[EDF_MAX_RANK] = { NULL };
   int at[EDF_MAX_INDEX] = { 0 };
-  edf__equation *e = &l->m.e;
+  edf_equation *e = &l->m.e;
   single.n = edf.n_compnodes = 0;        /* the line reads only nodes of the graph            */
   l->slide = &single;
   if (l->call || l->right->next)
@@ -6287,7 +6263,7 @@ static edf_node *edf_slide__line_again(const edf_slide__answer *a,
                                        const edf_slide__statement *l, edf_node **x) {
   edf_slide__slide alone = *l->slide;
   edf_slide__statement copy = *l;
-  edf__equation *e = &copy.m.e;
+  edf_equation *e = &copy.m.e;
   alone.n = 0;                           /* Steps of a recurrence are not built.              */
   alone.one = NULL;
   copy.slide = &alone;
@@ -6307,7 +6283,7 @@ static edf_node *edf_slide__line_again(const edf_slide__answer *a,
 /* Makes a copy of node y that reads the tensors x. */
 static edf_node *edf_slide__node_again(const edf_slide__answer *a, const edf_node *y,
                                        edf_node **x) {
-  const edf__einsum *m = edf__has_equation(y) ? edf__einsum_of(y) : NULL;
+  const edf_contraction *m = edf__has_equation(y) ? edf__einsum_of(y) : NULL;
   edf__site at = { m ? "Einsum" : y->op, y->file, y->line };
   edf_node *in[EDF__MAX_REF] = { NULL };
   int n = m ? m->written.n_operand : y->n_in;
@@ -6435,7 +6411,7 @@ static size_t edf_slide__until(const char *c, const char *end) {
 /* Proposes two exchanged positions of tensor r, and other indices. If `twins` is 1, it proposes
    only names that differ in case alone from an index of the line. */
 static void edf_slide__propose_places(edf_slide__answer *a, const edf_slide__statement *l,
-                                      const edf__ref *r, int twins) {
+                                      const edf_ref *r, int twins) {
   for (int d = 0; d < r->rank; d++) {
     const char *p = r->place[d].at;
     size_t n = edf_slide__until(p, ",]");
@@ -6463,7 +6439,7 @@ static void edf_slide__propose_places(edf_slide__answer *a, const edf_slide__sta
 /* Proposes other tensors of the same shape in place of tensor f, and 1 in its place. */
 static void edf_slide__propose_tensors(edf_slide__answer *a, const edf_slide__statement *l,
                                        int f) {
-  const edf__ref *r = &l->m.e.ref[f];
+  const edf_ref *r = &l->m.e.ref[f];
   const edf_node *t = l->of[f];
   const char *at = r->name - l->m.e.scan->size;
   size_t name = strlen(r->name), n = name;
@@ -6482,7 +6458,7 @@ static void edf_slide__propose_beside(edf_slide__answer *a, const edf_slide__sta
                                       const char *at, const edf_slide__statement *own, int f) {
   static const char *const form[] = { "%.200s%s ", "(1-%.200s%s) ", "(1-%.200s%s^2) ",
                                       "%.200s.grad%s " };
-  const edf__ref *r = &own->m.e.ref[f];
+  const edf_ref *r = &own->m.e.ref[f];
   const char *indices = r->rank ? "[" : "";
   for (int d = 0; d < r->rank; d++) {
     int i = edf__alone(&own->m.e, &r->place[d]), k = 0;

@@ -161,7 +161,7 @@ static void print_equations(void) { edf_print_equations(nowhere); }
 static void where(void) { edf_where(); }
 static void write_node(void) {
   edf_page page = { NULL, 0 };
-  for (int part = EDF_SITE; part <= EDF_EQUATION_DATA; part++)
+  for (int part = EDF_SITE; part <= EDF_BACKWARD_LINES; part++)
     edf_write_node(&page, any(), (edf_part)part);
   edf_release(page.at);
 }
