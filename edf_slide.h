@@ -1709,8 +1709,6 @@ typedef struct edf_slide__statement {    /* a line that is an equation          
   edf_slide__expr *tensor[EDF__MAX_REF + 1];         /* the expression of each tensor         */
   int depth;                             /* depth of the factor that is being read            */
   int whole;                             /* 1 if it has been read to its end                  */
-  const char *call;                      /* the text of a node call, or NULL                  */
-  int kind;                              /* how it sums: EDF_SLIDE__SUM, EDF_SLIDE__MEAN ...  */
   edf_slide__expr *where, *right;        /* left side; list of the sums f ; g on the right    */
   unsigned left, loops;                  /* indices of the left side; indices after `for`     */
   int adds, sign;                        /* 1 for += and -=; -1 for -=, else 1                */
@@ -1738,14 +1736,9 @@ struct edf_slide__slide {
   edf_node *one;                         /* the number 1, for equations without a tensor      */
 };
 
-/* ---- The functions, and calls of nodes without other notation. `takes` says how to call one:
+/* ---- The functions. `takes` says how to call one:
      _   It reduces over indices or normalises along them: softmax_k ..., sum_{i,j} ...
      x   It has one argument, an expression: tanh(x). xx has two. x# has one and a number.
-     :   The call is the whole right side: l[b] = bceloss(s[b], y[b]). Its arguments are tensors
-         (x each, * for any number of tensors) and numbers (# each). A _ means that an index
-         ends the name: concat_t. A | means that the bounds of the line are the dimensions. An
-         f means that no optimiser moves the Parameters after the first tensor.
-     =   The call is the whole right side. It contains one sum, whose kind is the next letter.
    The first rows have the order of the constants below. */
 typedef edf_node *edf_slide__unary_at(const char *file, int line, edf_node *x);
 typedef edf_node *edf_slide__binary_at(const char *file, int line, edf_node *a, edf_node *b);
@@ -1788,38 +1781,7 @@ static const struct {
   { "cos", "Cos", "x", edf_cos_at, NULL, NULL, cos },
   { "floor", "Floor", "x", NULL, NULL, &edf_slide__floor_op, floor },
   { "sign", "Sign", "x", NULL, NULL, &edf_slide__sign_op, NULL },
-  { "stop", "Stop", "x", NULL, NULL, &edf_slide__stop_op, NULL },
-  { "square", "Square", ":x", edf_square_at, NULL, NULL, NULL },
-  { "logarithm", "Log", ":x", edf_log_at, NULL, NULL, NULL },
-  { "sum", "Sum", ":x", edf_sum_at, NULL, NULL, NULL },
-  { "mean", "Mean", ":x", edf_mean_at, NULL, NULL, NULL },
-  { "div", "Div", ":xx", NULL, edf_div_at, NULL, NULL },
-  { "masked", "Masked", ":xx", NULL, NULL, &edf__pair_op[EDF__MASKED], NULL },
-  { "logloss", "LogLoss", ":xx", NULL, edf_log_loss_at, NULL, NULL },
-  { "bceloss", "BCELoss", ":xx", NULL, edf_bce_loss_at, NULL, NULL },
-  { "softmaxlogloss", "SoftmaxLogLoss", ":xx", NULL, edf_softmax_log_loss_at, NULL, NULL },
-  { "embed", "Embed", ":xx", NULL, edf_embed_at, NULL, NULL },
-  { "leakyrelu", "LeakyRelu", ":x#", NULL, NULL, NULL, NULL },
-  { "pow", "Pow", ":x#", NULL, NULL, NULL, NULL },
-  { "clamp", "Clamp", ":x##", NULL, NULL, NULL, NULL },
-  { "reshape", "Reshape", ":x|", NULL, NULL, NULL, NULL },
-  { "batchnorm", "BatchNorm", ":xxx#f", NULL, NULL, &edf_slide__batch_norm_op, NULL },
-  { "concat", "Concat", ":*_", NULL, NULL, &edf_slide__concat_op, NULL },
-  { "number", "Number", ":#", NULL, NULL, &edf_slide__number_op, NULL },
-  { "extent", "Extent", ":x#", NULL, NULL, &edf_slide__extent_op, NULL },
-  { "index", "Index", ":*#", NULL, NULL, &edf_slide__index_op, NULL },
-  { "test", "Test", ":x#", NULL, NULL, &edf_slide__test_op, NULL },
-  { "argmax", "ArgMax", ":x#", NULL, NULL, &edf_slide__argmax_op, NULL },
-  { "maskedsoftmax", "MaskedSoftmax", ":xx#_", NULL, NULL, &edf_slide__masked_softmax_op,
-    NULL },
-  { "maskedlogsoftmax", "MaskedLogSoftmax", ":xx#_", NULL, NULL,
-    &edf_slide__masked_log_softmax_op, NULL },
-  { "logsumexp", "LogSumExp", ":x", NULL, NULL, &edf_slide__log_sum_op, NULL },
-  { "weightedlogsumexp", "WeightedLogSumExp", ":xx", NULL, NULL,
-    &edf_slide__weighted_log_sum_op, NULL },
-  { "meanover", "", "=m", NULL, NULL, NULL, NULL },
-  { "sampleover", "", "=s", NULL, NULL, NULL, NULL },
-  { "maxover", "", "=x", NULL, NULL, NULL, NULL }
+  { "stop", "Stop", "x", NULL, NULL, &edf_slide__stop_op, NULL }
 };
 enum { EDF_SLIDE__SUM_OVER, EDF_SLIDE__MEAN_OVER, EDF_SLIDE__MAX_OVER, EDF_SLIDE__MIN_OVER,
   EDF_SLIDE__VARIANCE_OVER, EDF_SLIDE__ARGMAX_OVER, EDF_SLIDE__ARGMIN_OVER,
@@ -2291,34 +2253,6 @@ static void edf_slide__join_lines(char *text) {
   }
 }
 
-/* Reads a right side that is a node call: bceloss(s[b], y[b]). Returns 0 if the right side is
-   not a call alone. A scalar with such a name is a factor. edf_slide__called_node reads the
-   tensors of the call, when their nodes exist. */
-static int edf_slide__read_node_call(edf_slide__statement *l) {
-  edf__scan *s = l->m.e.scan, ahead = *s;
-  if (!edf__is_letter(edf__peek(&ahead))) return 0;
-  const char *begin = ahead.at, *name = edf__identifier(&ahead, ""), *open;
-  int f = edf_slide__function_named(name, ":="), depth = 1;
-  if (f < 0 || !edf__accept(&ahead, '(')) return 0;
-  const edf_slide__statement *by = edf_slide__line_of(l->slide, name);
-  const edf_node *node = edf_slide__known(l->slide, name);
-  if ((by && by != l && !by->m.e.ref->rank) || (node && !node->rank)) return 0;
-  for (open = ahead.at; *ahead.at && depth; ahead.at++)
-    depth += (*ahead.at == '(') - (*ahead.at == ')');
-  if (depth || (edf__peek(&ahead) && !strchr("\n|", *ahead.at))) return 0;
-  if (*edf_slide__functions[f].takes == '=') {
-    s->at = open;
-    l->kind = edf_slide__functions[f].takes[1];
-    l->right = edf_slide__read_bracket(l);
-    return 1;
-  }
-  s->at = ahead.at;
-  l->call = begin;                       /* The number 1 takes the place of the right side.   */
-  l->right = edf_slide__sum_of(begin, NULL);
-  return 1;
-}
-static edf_node *edf_slide__called_node(edf_slide__statement *l);
-
 static void edf_slide__read_statement(edf_slide__slide *all, edf__scan *s) {
   edf_slide__statement *l = &all->line[all->n++];
   edf_equation *e = &l->m.e;
@@ -2338,9 +2272,8 @@ static void edf_slide__read_statement(edf_slide__slide *all, edf__scan *s) {
   l->adds = l->sign < 0 || edf__accept(s, '+');
   edf__expect(s, '=', edf__peek(s) != '(' ? "'=', '+=' or '-=' behind the left side"
                     : "square brackets around indices, y[b,j]", "");
-  if (!edf_slide__read_node_call(l))
-    do l->right = edf_slide__append_expr(l->right, edf_slide__read_sum(l));
-    while (edf__accept(s, ';'));
+  do l->right = edf_slide__append_expr(l->right, edf_slide__read_sum(l));
+  while (edf__accept(s, ';'));
   if (edf__accept(s, '|'))
     do edf_slide__read_bound(l, 0); while (edf__accept(s, ','));
   if (edf__peek(s) && *s->at != '\n') edf_slide__check_end(s);
@@ -3590,11 +3523,11 @@ static edf_slide__expr *edf_slide__batch_divisor(const edf_slide__statement *l,
 static edf_node *edf_slide__sum_node(edf_slide__statement *l, edf_slide__expr *x,
                                      const edf_ref *left, int is_line, int any) {
   edf_slide__making to;
-  int kind = is_line ? l->kind : EDF_SLIDE__SUM;
+  int kind = EDF_SLIDE__SUM;
   edf_slide__begin_equation(&to, l, left);
   to.is_line = is_line;
   to.any = any;
-  if (kind == EDF_SLIDE__SUM && x->sort == EDF_SLIDE__A_SUM && !x->in->next)
+  if (x->sort == EDF_SLIDE__A_SUM && !x->in->next)
     to.divisor = edf_slide__batch_divisor(l, x->in);
   if (l->fixed && x->sort == EDF_SLIDE__A_SUM) edf_slide__split_early(l, x);
   for (edf_slide__expr *p = x->sort == EDF_SLIDE__A_SUM ? x->in : x; p;
@@ -4140,9 +4073,8 @@ static void edf_slide__name_as(edf_node *y, const edf_slide__statement *l) {
 /* Builds the node of a line, which is a call, parts joined with ';', or an equation. */
 static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf_ref left) {
   int before = edf.n_compnodes;
-  edf_node *y = l->call          ? edf_slide__called_node(l)
-                : l->right->next ? edf_slide__joined_line(l, left)
-                                 : edf_slide__line_node(l, l->right, left, 0);
+  edf_node *y = l->right->next ? edf_slide__joined_line(l, left)
+                               : edf_slide__line_node(l, l->right, left, 0);
   int later = 0;
   const char *time = "";
   for (int k = 0; k < l->n_loop && l->fixed; k++) {
@@ -4432,7 +4364,7 @@ static void edf_slide__prepare(edf_slide__slide *all, edf_slide__statement *from
     edf_slide__set_groups(l);
     edf_slide__new_parameters(l);
     if (l->to && !l->entry) edf_slide__begin_steps(l);
-    if (!l->call) edf_slide__check_known(&l->m);
+    edf_slide__check_known(&l->m);
   }
 }
 
@@ -4754,7 +4686,7 @@ static void edf_slide__check_products(const edf_slide__statement *l) {
       edf__syntax(s, p->at, "a term needs a tensor; for a constant use a scalar Parameter or "
                   "Input: one - G[b,j]");
   }
-  if (l->adds || l->loops || l->call || l->kind || l->n_mask || l->where->in || l->right->next)
+  if (l->adds || l->loops || l->n_mask || l->where->in || l->right->next)
     edf__syntax(s, l->where->at, "an Einsum is y[b,j] = a sum of products of tensors: Equations "
                 "reads any line");
 }
@@ -4776,132 +4708,6 @@ edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
   va_end(args);
   edf_node *y = edf__parsed(&at, equation, n, in);
   edf__free(in);
-  return y;
-}
-
-/* ---- Calls of nodes, such as l[b] = bceloss(s[b], y[b]). */
-/* Reads a tensor of a call. Stops unless its indices are in the order of the left side. */
-static edf_node *edf_slide__call_operand(const edf_slide__statement *l, edf__scan *s) {
-  edf_equation e;
-  int last = -1;
-  memset(&e, 0, sizeof e);
-  e.scan = s;
-  const edf_ref *r = edf__parse_tensor(&e, "");
-  const edf_slide__statement *by = edf_slide__line_of(l->slide, r->name);
-  edf_node *x = by ? by->y : edf_slide__newest(r->name);
-  if (!x)
-    edf__syntax(s, r->name, by ? "%s is computed below: move its line up" : "%s is not defined",
-                r->name);
-  edf__check_rank(&e, r, x);
-  for (int d = 0; d < r->rank; d++) {
-    int i = edf__alone(&e, &r->place[d]);
-    if (i < 0) edf__syntax(s, r->place[d].at, "expected an index");
-    int at = edf_slide__index_for(&l->m.e, e.index[i].name);
-    if (at < 0 || strcmp(l->m.e.index[at].name, e.index[i].name)) continue;
-    if (at <= last)
-      edf__syntax(s, r->place[d].at, "in a call indices keep the order of the left side");
-    last = at;
-  }
-  edf_release(e.ref);
-  return x;
-}
-
-/* Reads a number. 1e999 is infinity. */
-static double edf_slide__read_any(edf__scan *s) {
-  if (strncmp(s->at, "1e999", 5)) return edf__read_number(s);
-  s->at += 5;
-  return HUGE_VAL;
-}
-
-/* Builds Reshape(x, "y[b,4,8]"). The bounds of the line are the dimensions. */
-static edf_node *edf_slide__called_reshape(const edf_slide__statement *l, edf_node *x) {
-  const edf_ref *left = l->m.e.ref;
-  edf_page decl = { NULL, 0 };
-  edf_write(&decl, "%s", left->rank ? "y[" : "y");
-  for (int d = 0; d < left->rank; d++) {
-    int i = edf__alone(&l->m.e, &left->place[d]), n = i < 0 ? 0 : l->m.e.index[i].bound;
-    if (n) edf_write(&decl, d ? ",%d" : "%d", n);
-    else edf_write(&decl, d ? ",%s" : "%s", i < 0 ? "b" : l->m.e.index[i].name);
-  }
-  edf_write(&decl, left->rank ? "]" : "");
-  const edf__site *at = &l->slide->site;
-  edf_node *y = edf_reshape_at(at->file, at->line, x, "%s", decl.at);
-  edf_release(decl.at);
-  return y;
-}
-
-/* Builds a node from its op. The left side gives its rank, and `axis` the first dimension of a
-   row, or -1. If the operand has more dimensions than the result, its last ones form a row. */
-static edf_node *edf_slide__called_from_op(const edf_slide__statement *l, const edf_op *op,
-                                           int axis, int n, edf_node **in,
-                                           const edf_real *number) {
-  edf_node *y = edf__computed(op, l->slide->site.file, l->slide->site.line, n, in);
-  y->rank = l->m.e.ref->rank;
-  if (n && in[0]->rank > y->rank) edf__write(y)->row_dims = in[0]->rank - y->rank;
-  if (axis >= 0) edf__write(y)->row_dims = y->rank - axis;
-  memcpy(edf_state(y, 2 * sizeof *number), number, 2 * sizeof *number);
-  return edf__add_compnode(y);
-}
-
-/* Reads the arguments of a call. Returns its *n tensors, and fills `number`. */
-static edf_node **edf_slide__call_operands(const edf_slide__statement *l, edf__scan *s,
-                                           const char *takes, int *n, edf_real *number) {
-  edf_node **in = NULL;
-  int numbers = 0, wanted = 0, x = 0;
-  for (const char *t = takes; *t; t++) { x += *t == 'x'; wanted += *t == '#'; }
-  edf__accept(s, '(');
-  do {
-    int sign = edf__first_sign(s);
-    in = (edf_node **)edf_keep(in, (size_t)(*n + 16) / 8 * 8 * sizeof *in);
-    if (sign > 0 && edf__is_letter(edf__peek(s)))
-      in[(*n)++] = edf_slide__call_operand(l, s);
-    else number[numbers++ > 0] = (edf_real)(sign * edf_slide__read_any(s));
-  } while (edf__accept(s, ','));
-  edf__expect(s, ')', "')' or ','", "");
-  if ((*n != x && !strchr(takes, '*')) || numbers != wanted)
-    edf__syntax(s, l->call, "expected %d tensors and %d numbers, found %d and %d", x, wanted,
-                *n, numbers);
-  return in;
-}
-
-/* Builds the node of a line that is a call. */
-static edf_node *edf_slide__called_node(edf_slide__statement *l) {
-  edf__scan s = *l->m.e.scan;
-  const edf__site *at = &l->slide->site;
-  const edf_ref *left = l->m.e.ref;
-  s.at = l->call;
-  const char *name = edf__identifier(&s, ""), *joined = strchr(name, '_');
-  int c = edf_slide__function_named(name, ":"), n = 0, axis = -1;
-  const char *op = edf_slide__functions[c].op, *takes = edf_slide__functions[c].takes;
-  edf_real number[2] = { 0, 0 };
-  edf_node **in = edf_slide__call_operands(l, &s, takes, &n, number), *y;
-  for (int d = 0; d < left->rank; d++) {
-    int i = edf__alone(&l->m.e, &left->place[d]);
-    if (i != d) edf__syntax(&s, left->place[d].at, "the left side of a call has plain indices");
-    if (joined && !strcmp(l->m.e.index[i].name, joined + 1)) axis = d;
-  }
-  if (joined && axis < 0)
-    edf__syntax(&s, name, "%s is not an index of the left side", joined + 1);
-  for (int k = 1; k < n && strchr(takes, 'f'); k++)
-    if (in[k]->kind == EDF_PARAMETER) in[k]->update = edf_frozen;
-  if (edf_slide__functions[c].about)
-    y = edf_slide__called_from_op(l, edf_slide__functions[c].about, axis, n, in, number);
-  else if (edf_slide__functions[c].binary)
-    y = edf_slide__functions[c].binary(at->file, at->line, in[0], in[1]);
-  else if (edf_slide__functions[c].unary)
-    y = edf_slide__functions[c].unary(at->file, at->line, in[0]);
-  else if (!strcmp(op, "LeakyRelu"))
-    y = edf_leaky_relu_at(at->file, at->line, in[0], number[0]);
-  else if (!strcmp(op, "Pow")) y = edf_pow_at(at->file, at->line, in[0], number[0]);
-  else if (!strcmp(op, "Clamp"))
-    y = edf_clamp_at(at->file, at->line, in[0], number[0], number[1]);
-  else y = edf_slide__called_reshape(l, in[0]);
-  edf_release(in);
-  if (y->rank) edf__write(y)->letters = edf_slide__letters_at(l, left);
-  if (y->rank != left->rank && edf_slide__is_over(name))
-    edf__syntax(&s, name, "%s over which index? As in %s_i", name, name);
-  if (y->rank != left->rank)
-    edf__syntax(&s, left->name, "the left side has %d indices, %s %d", left->rank, op, y->rank);
   return y;
 }
 
@@ -5785,126 +5591,6 @@ static int edf_slide__print(edf_page *out, const edf_node *y, int backward) {
 static int (*edf__print_node)(edf_page *, const edf_node *, int) = edf_slide__print;
 
 /* ==== >>ways  A program as its equations ================================================= */
-/* edf_print_equations writes a program as equations. A node that has no other notation is
-   written as a call of its op. The call is the whole right side of a line. Its indices have the
-   order of the left side:
-     l[b] = bceloss(s[b], y[b])    y[b] = leakyrelu(x[b], 0.1)    h[b,t] = concat_t(a[b], c[b])
-     r[b,i,j] = reshape(x[b,k]) | i<4, j<8    m[b] = maxover(x[b,2*i+DI]) | DI<2 */
-
-/* ---- Names that can be read again. If nodes have equal names, the newest node keeps the name,
-   because edf_find finds this node. The others get a number. */
-/* Returns 1 if x is a scalar, and `name` would be misread as a function or as an index. */
-static int edf_slide__is_mistaken(const edf_node *x, const char *name) {
-  if (x->rank) return 0;
-  if (edf_slide__function_named(name, "x_") >= 0) return 1;
-  for (int i = 0; i < edf.n_compnodes; i++) {
-    const edf_node *y = edf.compnodes[i];
-    const edf_contraction *m = (const edf_contraction *)y->state;
-    edf__letters l = edf__letters_of(y);
-    for (int d = 0; d < l.n; d++) if (!edf__compare_names(l.name[d], name)) return 1;
-    for (int k = 0; edf__has_equation(y) && k < m->e.n_index; k++)
-      if (!edf__compare_names(m->e.index[k].name, name)) return 1;
-  }
-  return name[strlen(name) - 1] == '_';  /* A newline after a _ does not end the line.        */
-}
-
-static int edf_slide__is_among(const char **names, int n, const char *name) {
-  while (n && strcmp(*names, name)) { names++; n--; }
-  return n > 0;
-}
-
-/* Gives all nodes names that can be read again. Returns the old names. */
-static const char **edf_slide__give_names(void) {
-  int n = edf_slide__n_nodes();
-  const char **all = (const char **)edf_keep(NULL, ((size_t)n + 1) * sizeof *all);
-  for (int i = 0; i < n; i++) {
-    const char *name = edf_slide__nth(i)->name;
-    char *first = edf_slide__copy(edf__text("%.480s", *name ? name : "_"));
-    for (char *c = first; *c; c++)
-      if (!edf__is_letter(*c) && (c == first || (!edf__is_digit(*c) && *c != '\'')))
-        *c = '_';
-    all[i] = first;
-  }
-  for (int i = 0; i < n; i++) {
-    const edf_node *x = edf_slide__nth(i);
-    const char *name = all[i];
-    int taken = edf_slide__is_among(all + i + 1, n - i - 1, name);
-    for (int k = 0; taken || edf_slide__is_mistaken(x, name); k++) {
-      name = edf__text("%s%s_%d", k % 2 ? "_" : "", all[i], x->position + k / 2);
-      taken = edf_slide__is_among(all, n, name);
-    }
-    if (name == all[i]) continue;
-    name = edf_slide__copy(name);
-    edf_release((char *)all[i]);
-    all[i] = name;
-  }
-  for (int i = 0; i < n; i++) {
-    const char *had = edf_slide__nth(i)->name;
-    edf_slide__nth(i)->name = all[i];
-    all[i] = had;
-  }
-  return all;
-}
-static void edf_slide__give_back_names(const char **had) {
-  for (int i = 0; i < edf_slide__n_nodes(); i++) {
-    edf_release((char *)edf_slide__nth(i)->name);
-    edf_slide__nth(i)->name = had[i];
-  }
-  edf_release(had);
-}
-
-/* ---- Writing. Writes x with the last indices of l, or with its own if l is NULL. */
-static void edf_slide__write_tensor(edf_page *out, const edf_node *x, const edf__letters *l) {
-  edf__letters own = edf__letters_of(x);
-  edf_write(out, "%s%s", x->name, edf_slide__last_letters(l ? l : &own, x->rank));
-}
-
-/* Writes a number with as many digits as are needed to read it back. */
-static void edf_slide__write_number(edf_page *out, edf_real number) {
-  char text[40];
-  int digits = 6;
-  double n = (double)number;
-  do snprintf(text, sizeof text, "%.*g", digits++, n);
-  while (digits <= 17 && (edf_real)strtod(text, NULL) != number);
-  edf_write(out, "%s", fabs(n) < HUGE_VAL ? text : n < 0 ? "-1e999" : "1e999");
-}
-
-/* Writes a node as a call: l[b] = bceloss(s[b], y[b]), or P[b,i,j] = softmax_{i,j}(s[b,i,j]).
-   Returns 0 if its op has no name in the language. The log of a softmax is written as
-   `logarithm`, because log would make it a LogSoftmax. */
-static int edf_slide__write_call(edf_page *out, const edf_node *y) {
-  int f = 0, n = 0;
-  while (f < EDF_SLIDE__N_FUNCTIONS
-         && (strcmp(edf_slide__functions[f].op, y->about->name)
-             || (edf_slide__functions[f].unary == edf_log_at
-                 && *edf_slide__functions[f].takes == 'x'
-                 && y->in[0]->about == &edf__softmax_op))) f++;
-  if (f == EDF_SLIDE__N_FUNCTIONS) return 0;
-  const char *takes = edf_slide__functions[f].takes;
-  int over = *takes == '_', bounds = strchr(takes, '|') != NULL;
-  edf__letters l = edf__letters_of(y);
-  edf_slide__write_tensor(out, y, &l);
-  edf_write(out, " = %s", edf_slide__functions[f].name);
-  int first = l.n - edf_slide__row_dims(y);
-  int last = over ? l.n : strchr(takes, '_') ? first + 1 : first;
-  for (int d = first; d < last; d++)
-    edf_write(out, "%s%s", d > first ? "," : last - first > 1 ? "_{" : "_", l.name[d]);
-  edf_write(out, last - first > 1 ? "}(" : "(");
-  for (int k = 0; k < y->n_in; k++) {
-    edf_write(out, n++ ? ", " : "");
-    edf_slide__write_tensor(out, y->in[k], *takes == ':' ? NULL : &l);
-  }
-  for (int k = 0; (takes = strchr(takes, '#')) != NULL; k++, takes++) {
-    edf_write(out, n++ ? ", " : "");
-    edf_slide__write_number(out, ((const edf_real *)y->state)[k]);
-  }
-  edf_write(out, ")");
-  if (edf_slide__is_causal(y)) edf_write(out, " | %s<=%s", l.name[l.n - 1], l.name[l.n - 2]);
-  for (int d = n = 0; bounds && d < y->rank; d++)
-    if (!(y->batched >> d & 1))
-      edf_write(out, "%s%s<%d", n++ ? ", " : " | ", l.name[d], y->dim[d]);
-  return 1;
-}
 
 static void edf_slide__write_declaration(edf_page *out, const edf_node *x) {
   edf_write(out, x->kind == EDF_INPUT ? "input %s" : "parameter %s", x->name);
@@ -5916,29 +5602,25 @@ static void edf_slide__write_declaration(edf_page *out, const edf_node *x) {
   if (x->rank) edf_write(out, "]");
 }
 
-/* Writes the whole program. A custom node becomes a comment and a line that cannot be read. A
-   Pad or a Product is part of the equation of another node, so it is not written. */
-static void edf_slide__write_text(edf_page *out) {
-  for (int i = 0; i < edf_slide__n_nodes(); i++) {
-    const edf_node *x = edf_slide__nth(i);
-    if (!strcmp(x->op, "Pad") || !strcmp(x->op, "Product")) continue;
-    if (x->kind != EDF_COMPNODE) edf_slide__write_declaration(out, x);
-    else if (edf__has_equation(x)) edf__write_equation(out, x, 1);
-    else if (!x->about || !x->about->name || !edf_slide__write_call(out, x)) {
-      edf_write(out, "# %s has no words: it is a node of the program's own, built at %s:%d\n",
-                x->op, x->file, x->line);
-      edf_write(out, "%s = own(%s)", x->name, x->n_in ? x->in[0]->name : "");
-    }
-    edf_write(out, "\n");
-  }
-}
-
+/* Writes the declarations, and each line of a slide once. Nodes of C calls are comments. */
 void edf_print_equations(FILE *out) {
   edf_page page = { NULL, 0 };
-  const char **had = edf_slide__give_names();
-  edf_slide__write_text(&page);
-  edf_slide__give_back_names(had);
-  if (page.at) fputs(page.at, out);
+  const char *said = NULL, *last = NULL;
+  edf_write(&page, "%s", "");
+  for (int i = 0; i < edf.n_inputs + edf.n_parameters; i++) {
+    edf_slide__write_declaration(&page, edf_slide__nth(i));
+    edf_write(&page, "\n");
+  }
+  for (int i = 0; i < edf.n_compnodes; i++, last = said) {
+    const edf_node *x = edf.compnodes[i];
+    said = x->written ? x->written->said : NULL;
+    if (said == last && said) continue;
+    if (said && !x->written->later) edf_write(&page, "%.*s\n", (int)strcspn(said, "\n"), said);
+    if (!said && !edf__is_helper(x)) edf_write(&page, "# %s of C code: ", x->op);
+    if (!said && !edf__is_helper(x)) edf_write_node(&page, x, EDF_FORWARD_LINE);
+    if (!said && !edf__is_helper(x)) edf_write(&page, "\n");
+  }
+  fputs(page.at, out);
   edf_release(page.at);
 }
 
@@ -6097,7 +5779,7 @@ static void edf_slide__run_line(edf_slide__answer *a, edf_slide__statement *l) {
   edf_equation *e = &l->m.e;
   single.n = edf.n_compnodes = 0;        /* the line reads only nodes of the graph            */
   l->slide = &single;
-  if (l->call || l->right->next)
+  if (l->right->next)
     edf__syntax(e->scan, l->where->at, "expected one sum of products");
   edf_slide__bind_line(l);
   for (int f = 0; f < e->n_ref; f++) {
@@ -6276,9 +5958,8 @@ static edf_node *edf_slide__line_again(const edf_slide__answer *a,
   edf_slide__solve_extents(&copy);
   for (int i = 0; i < e->n_index; i++)
     if (copy.m.extent[i] < 0) copy.m.extent[i] = l->m.extent[i];
-  return l->call          ? edf_slide__called_node(&copy)
-         : l->right->next ? edf_slide__joined_line(&copy, *e->ref)
-                          : edf_slide__line_node(&copy, l->right, *e->ref, 0);
+  return l->right->next ? edf_slide__joined_line(&copy, *e->ref)
+                        : edf_slide__line_node(&copy, l->right, *e->ref, 0);
 }
 /* Makes a copy of node y that reads the tensors x. */
 static edf_node *edf_slide__node_again(const edf_slide__answer *a, const edf_node *y,
