@@ -159,8 +159,7 @@ typedef struct {                         /* a number times n tensors, the first 
   unsigned masks;                        /* Bit m is 1 if mask[m] holds for this term.        */
 } edf_term;
 
-typedef struct edf_equation edf_equation;
-struct edf_equation {
+typedef struct {
   struct edf__scan *scan;                /* its text, for messages                            */
   int n_index, n_ref, n_term, n_operand;
   edf_index index[EDF_MAX_INDEX];
@@ -168,9 +167,7 @@ struct edf_equation {
   edf_ref *ref;                          /* ref[0] is the left-hand side                      */
   int n_mask;
   edf_mask mask[EDF__MAX_MASK];          /* low and high are numbers of indices.              */
-  void *line;                            /* edf_slide.h: the line that is being read, or NULL */
-  int (*read_position)(edf_equation *e, int f);   /* edf_slide.h: reads a lookup or a group  */
-};
+} edf_equation;
 /* The state of an equation's node. */
 typedef struct edf_contraction {
   edf_equation e;                        /* as it runs: two factors a term, no read outside   */
@@ -421,37 +418,7 @@ static int edf__index_of(edf_equation *e, const char *name) {
   return e->n_index++;
 }
 
-/* Returns the sign of the next summand or term, or 0 if none follows. */
 static int edf__first_sign(edf__scan *s) { return edf__accept(s, '-') ? -1 : 1; }
-static int edf__next_sign(edf__scan *s) {
-  return edf__accept(s, '+') ? 1 : edf__accept(s, '-') ? -1 : 0;
-}
-
-/* Reads one summand of a position: 2*i, 2i, i or 3. */
-static void edf__parse_summand(edf_equation *e, edf_place *place, int sign) {
-  edf__scan *s = e->scan;
-  int number = edf__is_digit(edf__peek(s)), factor = number ? edf__whole(s, 0, 1000000) : 1;
-  if (number && !edf__accept(s, '*') && !edf__is_letter(edf__peek(s))) {
-    place->constant += sign * factor;
-    return;
-  }
-  const char *name = edf__identifier(s, "an index or a number");
-  int *sum = &place->factor[edf__index_of(e, name)];
-  *sum += sign * factor;
-  if (*sum == 0) edf__syntax(s, place->at, "index %s cancels out in this position", name);
-}
-static void edf__parse_place(edf_equation *e, int f) {
-  edf__scan *s = e->scan;
-  edf_place p;
-  memset(&p, 0, sizeof p);
-  edf__peek(s);
-  p.at = s->at;
-  int by = e->read_position ? e->read_position(e, f) : 0;
-  p.by = by > 0;
-  for (int sign = by ? 0 : edf__first_sign(s); sign; sign = edf__next_sign(s))
-    edf__parse_summand(e, &p, sign);
-  e->ref[f].place[e->ref[f].rank++] = p;
-}
 
 /* Adds a tensor, all zero, to an equation. It may move the others. */
 static edf_ref *edf__next_ref(edf_equation *e) {
@@ -461,26 +428,6 @@ static edf_ref *edf__next_ref(edf_equation *e) {
   e->ref = (edf_ref *)edf__grow(&edf.computed, e->ref, n * sizeof *e->ref);
   return (edf_ref *)memset(&e->ref[n - 1], 0, sizeof *e->ref);
 }
-static edf_ref *edf__parse_tensor(edf_equation *e, const char *hint) {
-  edf__scan *s = e->scan;
-  int f = e->n_ref;
-  edf_ref *r = edf__next_ref(e);
-  r->operand = -1;
-  r->name = edf__identifier(s, "a tensor");
-  if (!edf__accept(s, '[')) return r;
-  do {
-    if (e->ref[f].rank == EDF_MAX_RANK)
-      edf__syntax(s, s->at, "a tensor has at most %d indices", EDF_MAX_RANK);
-    edf__parse_place(e, f);
-  } while (edf__accept(s, ','));
-  if (edf__peek(s) == '.') hint = ": the factor of an index is a whole number";
-  if (e->read_position && *s->at && strchr("[(", *s->at))
-    hint = ": a lookup position is one tensor or one call, as in floor(n[b] + 1)";
-  edf__expect(s, ']', "']' or ','", hint);
-  if (edf__peek(s) == '[') edf__found(s, "a comma between indices, as in W[I,j]", "");
-  return &e->ref[f];
-}
-
 /* ---- The indices of a part of an equation: bit i stands for index i. */
 static unsigned edf__place_has(const edf_place *p) {
   unsigned has = 0;
@@ -1963,39 +1910,72 @@ static edf_slide__expr *edf_slide__read_index(edf_slide__statement *l) {
   return x;
 }
 
-/* Reads the tensor whose name is x: the name again, then its index positions. */
-static edf_slide__expr *edf_slide__read_tensor(edf_slide__statement *l, edf_slide__expr *x) {
-  edf_equation *e = &l->m.e;
-  e->scan->at = x->at - e->scan->size;
-  x->sort = EDF_SLIDE__A_TENSOR;
-  x->which = e->n_ref;
-  l->tensor[x->which] = x;
-  int function = edf_slide__function_named(x->at, "x") >= 0;
-  const char *hint = ": the argument of a function stands in round brackets";
-  edf__parse_tensor(e, function ? hint : "");
-  return x;
-}
-
-/* Reads an index position of tensor f if it is a lookup, w[b,t] or floor(...), or a group,
-   (I,J). Returns 1 for a lookup, -1 for a group, and 0 for any other position. */
-static int edf_slide__read_place(edf_equation *e, int f) {
-  edf_slide__statement *l = (edf_slide__statement *)e->line;
+/* Reads one summand of a position: 2*i, 2i, i or 3. */
+static void edf_slide__read_summand(edf_equation *e, edf_place *place, int sign) {
   edf__scan *s = e->scan;
+  int number = edf__is_digit(edf__peek(s)), factor = number ? edf__whole(s, 0, 1000000) : 1;
+  if (number && !edf__accept(s, '*') && !edf__is_letter(edf__peek(s))) {
+    place->constant += sign * factor;
+    return;
+  }
+  const char *name = edf__identifier(s, "an index or a number");
+  int *sum = &place->factor[edf__index_of(e, name)];
+  *sum += sign * factor;
+  if (*sum == 0) edf__syntax(s, place->at, "index %s cancels out in this position", name);
+}
+/* Reads an index position of tensor f: a sum of indices, a lookup w[b,t] or floor(...), or a group
+   (I,J), whose factors come later. */
+static void edf_slide__read_place(edf_slide__statement *l, int f) {
+  edf__scan *s = l->m.e.scan;
   edf_slide__expr *x = NULL;
+  edf_place p;
+  memset(&p, 0, sizeof p);
   edf__peek(s);
-  const char *at = s->at, *behind = at + strlen(at + s->size);
+  p.at = s->at;
+  const char *behind = p.at + strlen(p.at + s->size);
   behind += strspn(behind, " ");
   if (edf__accept(s, '(')) {
-    x = edf_slide__new_expr(EDF_SLIDE__A_GROUP, at, NULL);
+    x = edf_slide__new_expr(EDF_SLIDE__A_GROUP, p.at, NULL);
     edf_slide__read_list(l, &x->in, edf_slide__read_index);
-  } else if (edf__is_letter(*at) && (*behind == '[' || *behind == '('))
+  } else if (edf__is_letter(*p.at) && (*behind == '[' || *behind == '('))
     x = edf_slide__read_atom(l);
   if (x && strchr("+-*/^", edf__peek(s)) && *s->at)
     edf__syntax(s, s->at, "a lookup position is one tensor or one call: write floor(n[b] - 1)");
-  if (!x) return 0;
-  x->place = e->ref[f].rank;
-  l->tensor[f]->in = edf_slide__append_expr(l->tensor[f]->in, x);
-  return x->sort == EDF_SLIDE__A_GROUP ? -1 : 1;
+  for (int sign = x ? 0 : edf__first_sign(s); sign;
+       sign = edf__accept(s, '+') ? 1 : edf__accept(s, '-') ? -1 : 0)
+    edf_slide__read_summand(&l->m.e, &p, sign);
+  p.by = x && x->sort != EDF_SLIDE__A_GROUP;
+  edf_ref *r = &l->m.e.ref[f];
+  if (x) x->place = r->rank;
+  if (x) l->tensor[f]->in = edf_slide__append_expr(l->tensor[f]->in, x);
+  r->place[r->rank++] = p;
+}
+
+/* Reads the tensor whose name is x: the name again, then its index positions. */
+static edf_slide__expr *edf_slide__read_tensor(edf_slide__statement *l, edf_slide__expr *x) {
+  edf_equation *e = &l->m.e;
+  edf__scan *s = e->scan;
+  int f = e->n_ref, function = edf_slide__function_named(x->at, "x") >= 0;
+  const char *hint = function ? ": the argument of a function stands in round brackets" : "";
+  edf_ref *r = edf__next_ref(e);
+  r->operand = -1;
+  r->name = x->at;
+  x->sort = EDF_SLIDE__A_TENSOR;
+  x->which = f;
+  l->tensor[f] = x;
+  s->at = x->at - s->size + strlen(x->at);
+  if (!edf__accept(s, '[')) return x;
+  do {
+    if (e->ref[f].rank == EDF_MAX_RANK)
+      edf__syntax(s, s->at, "a tensor has at most %d indices", EDF_MAX_RANK);
+    edf_slide__read_place(l, f);
+  } while (edf__accept(s, ','));
+  if (edf__peek(s) == '.') hint = ": the factor of an index is a whole number";
+  if (*s->at && strchr("[(", *s->at))
+    hint = ": a lookup position is one tensor or one call, as in floor(n[b] + 1)";
+  edf__expect(s, ']', "']' or ','", hint);
+  if (edf__peek(s) == '[') edf__found(s, "a comma between indices, as in W[I,j]", "");
+  return x;
 }
 
 /* Returns the test 1[a<b], or the test of a mask s<=t. A test compares a - b with 0. */
@@ -2258,8 +2238,6 @@ static void edf_slide__read_statement(edf_slide__slide *all, edf__scan *s) {
   edf_equation *e = &l->m.e;
   e->scan = s;
   l->slide = all;
-  e->line = l;
-  e->read_position = edf_slide__read_place;
   const char *name = edf__identifier(s, "a tensor");
   if (!strcmp(name, "for") && edf__is_letter(edf__peek(s))) {
     do l->loops |= 1u << edf_slide__read_index(l)->which; while (edf__accept(s, ','));
