@@ -4090,7 +4090,11 @@ static void edf__print_by(edf__printer *write, FILE *out, const edf_node *x) {
 enum { EDF__SHOWN = 8 };                 /* inputs that are printed, at most                  */
 /* Writes the line of a node, or with `backward` its loops. Returns 0 if the notation has none,
    and -1 for a node that is a part of another one's equation. edf_slide.h defines it. */
+#ifdef __cplusplus
+static int (*edf__print_node)(edf_page *out, const edf_node *y, int backward) = NULL;
+#else
 static int (*edf__print_node)(edf_page *out, const edf_node *y, int backward);
+#endif
 
 /* ---- The lines of any node, forward and backward. A leaf has only its name. */
 static void edf__write_forward(edf_page *out, const edf_node *y) {

@@ -358,26 +358,9 @@ static char edf_slide__upper(char c) {
   return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
 }
 
-/* ---- Nodes */
-static int edf_slide__n_nodes(void) {
-  return edf.n_inputs + edf.n_parameters + edf.n_compnodes;
-}
-/* Returns node i: first come the Inputs, then the Parameters, then the CompNodes. */
-static edf_node *edf_slide__nth(int i) {
-  if (i < edf.n_inputs) return edf.inputs[i];
-  i -= edf.n_inputs;
-  return i < edf.n_parameters ? edf.parameters[i] : edf.compnodes[i - edf.n_parameters];
-}
-
 /* Returns how many last indices of y form a row. A softmax computes each row by itself. */
 static int edf_slide__row_dims(const edf_node *y) {
   return y->written ? y->written->row_dims : 1;
-}
-/* Returns the number of entries in a row. */
-static size_t edf_slide__columns(const edf_node *y) {
-  size_t K = 1;
-  for (int d = y->rank - edf_slide__row_dims(y); d < y->rank; d++) K *= (size_t)y->dim[d];
-  return K;
 }
 /* Returns 1 if row t uses only its first t+1 entries, as with s<=t. */
 static int edf_slide__is_causal(const edf_node *y) { return y->written && y->written->causal; }
@@ -391,20 +374,6 @@ static edf_node *edf_slide__init_for(edf_node *w, double n) {
 static void edf_slide__set(edf_node *p, edf_real number) {
   for (size_t i = 0; i < p->size; i++) p->value[i] = number;
   edf_push(p);
-}
-
-/* Returns sum_i a[i] b[i], or sum_i a[i] if b is NULL. The loop has 16 partial sums, so that
-   the compiler can vectorise it. */
-enum { EDF_SLIDE__LANES = 16 };
-static edf_real edf_slide__dot(const edf_real *a, const edf_real *b, size_t n) {
-  edf_real lane[EDF_SLIDE__LANES] = { 0 }, sum = 0;
-  size_t i = 0;
-  for (; i + EDF_SLIDE__LANES <= n; i += EDF_SLIDE__LANES)
-    for (size_t l = 0; l < EDF_SLIDE__LANES; l++)
-      lane[l] += b ? a[i + l] * b[i + l] : a[i + l];
-  for (; i < n; i++) sum += b ? a[i] * b[i] : a[i];
-  for (size_t l = 0; l < EDF_SLIDE__LANES; l++) sum += lane[l];
-  return sum;
 }
 
 /* ==== >>contractions  Equations as they are compiled ===================================== */
@@ -1174,26 +1143,26 @@ enum { EDF_SLIDE__HEAD = 16 };           /* A state's array begins here, so it i
    The state holds eps and, from number EDF_SLIDE__HEAD on, the r of each row. ---- */
 static void edf_slide__normalize_forward(edf_node *y) {
   const edf_node *x = y->in[0];
-  size_t K = edf_slide__columns(y), rows = y->size / K;
+  size_t K = edf__columns(y), rows = y->size / K;
   edf_real *r = (edf_real *)edf_state(y, (EDF_SLIDE__HEAD + rows) * sizeof *r), eps = r[0];
   r += EDF_SLIDE__HEAD;
   for (size_t b = 0; b < rows; b++) {
     const edf_real *in = x->value + b * K;
     edf_real *out = y->value + b * K, n = (edf_real)K,
-             m = edf_slide__dot(in, NULL, K) / n;
+             m = edf__total(in, (ptrdiff_t)K) / n;
     for (size_t k = 0; k < K; k++) out[k] = in[k] - m;
-    r[b] = 1 / (edf_real)sqrt((double)(edf_slide__dot(out, out, K) / n + eps));
+    r[b] = 1 / (edf_real)sqrt((double)(edf__dot(out, out, (ptrdiff_t)K) / n + eps));
     for (size_t k = 0; k < K; k++) out[k] *= r[b];
   }
 }
 static void edf_slide__normalize_backward(edf_node *y) {
   edf_node *x = y->in[0];
-  size_t K = edf_slide__columns(y);
+  size_t K = edf__columns(y);
   const edf_real *r = (const edf_real *)y->state + EDF_SLIDE__HEAD;
   for (size_t b = 0; b < y->size / K; b++) {
     const edf_real *out = y->value + b * K, *dy = y->grad + b * K;
-    edf_real n = (edf_real)K, mean = edf_slide__dot(dy, NULL, K) / n;
-    edf_real cross = edf_slide__dot(out, dy, K) / n;
+    edf_real n = (edf_real)K, mean = edf__total(dy, (ptrdiff_t)K) / n;
+    edf_real cross = edf__dot(out, dy, (ptrdiff_t)K) / n;
     for (size_t k = 0; k < K; k++)
       edf_addgrad(x, b * K + k, r[b] * (dy[k] - mean - out[k] * cross));
   }
@@ -1294,7 +1263,7 @@ static const edf_op edf_slide__max_over_op = { "Einsum", edf__einsum_shape,
    the state is 1, the node is ln P:
      s.grad[b,k] += lnP.grad[b,k] - P[b,k] sum_j m[b,j] lnP.grad[b,j] ---- */
 static void edf_slide__masked_softmax_forward(edf_node *y) {
-  size_t K = edf_slide__columns(y);
+  size_t K = edf__columns(y);
   int log_of = *(const edf_real *)y->state != 0;
   for (size_t b = 0; b < y->size; b += K) {
     const edf_real *s = y->in[0]->value + b, *m = y->in[1]->value + b;
@@ -1312,7 +1281,7 @@ static void edf_slide__masked_softmax_forward(edf_node *y) {
   }
 }
 static void edf_slide__masked_softmax_backward(edf_node *y) {
-  size_t K = edf_slide__columns(y);
+  size_t K = edf__columns(y);
   int log_of = *(const edf_real *)y->state != 0;
   for (size_t b = 0; b < y->size; b += K) {
     const edf_real *m = y->in[1]->value + b, *P = y->value + b, *dP = y->grad + b;
@@ -1418,7 +1387,7 @@ static void edf_slide__column_means(edf_real *sum, const edf_real *x, const edf_
 static void edf_slide__batch_normalize_forward(edf_node *y) {
   edf_node *mean = y->in[1], *variance = y->in[2];
   const edf_real *x = y->in[0]->value;
-  size_t C = edf_slide__columns(y), rows = y->size / C;
+  size_t C = edf__columns(y), rows = y->size / C;
   edf_real *state = (edf_real *)edf_state(y, (EDF_SLIDE__HEAD + 3 * C) * sizeof *state);
   edf_real *q = state + EDF_SLIDE__HEAD, eps = state[0];
   int training = edf.training;
@@ -1444,7 +1413,7 @@ static void edf_slide__batch_normalize_forward(edf_node *y) {
 }
 static void edf_slide__batch_normalize_backward(edf_node *y) {
   edf_node *x = y->in[0];
-  size_t C = edf_slide__columns(y), rows = y->size / C;
+  size_t C = edf__columns(y), rows = y->size / C;
   edf_real *state = (edf_real *)y->state, *q = state + EDF_SLIDE__HEAD;
   edf_real *mean = q + C, *cross = mean + C;
   memset(mean, 0, 2 * C * sizeof *mean);
@@ -1577,7 +1546,7 @@ static void edf_slide__concat_shape(edf_node *y) {
   y->dim[axis] = joined;
 }
 static void edf_slide__concat_forward(edf_node *y) {
-  size_t row = edf_slide__columns(y), rows = y->size / row, at = 0;
+  size_t row = edf__columns(y), rows = y->size / row, at = 0;
   for (int k = 0; k < y->n_in; k++) {
     size_t part = y->in[k]->size / rows;
     for (size_t b = 0; b < rows; b++)
@@ -1586,7 +1555,7 @@ static void edf_slide__concat_forward(edf_node *y) {
   }
 }
 static void edf_slide__concat_backward(edf_node *y) {
-  size_t row = edf_slide__columns(y), rows = y->size / row, at = 0;
+  size_t row = edf__columns(y), rows = y->size / row, at = 0;
   for (int k = 0; k < y->n_in; k++) {
     edf_node *x = y->in[k];
     size_t part = x->size / rows;
@@ -2266,10 +2235,10 @@ static edf_node *edf_slide__all_times(edf_slide__statement *l);
 static int edf_slide__is_inner(const edf_node *x) { return x->written && x->written->inner; }
 /* Returns the newest tensor with this name, or NULL. For a step, returns all steps, joined. */
 static edf_node *edf_slide__newest(const char *name) {
-  int i = edf_slide__n_nodes() - 1;
-  while (i >= 0 && (edf_slide__is_inner(edf_slide__nth(i)) ||
-                    strcmp(edf_slide__nth(i)->name, name))) i--;
-  edf_node *x = i < 0 ? NULL : edf_slide__nth(i), *y = x;
+  int i = edf__n_nodes() - 1;
+  while (i >= 0 && (edf_slide__is_inner(edf__nth(i)) ||
+                    strcmp(edf__nth(i)->name, name))) i--;
+  edf_node *x = i < 0 ? NULL : edf__nth(i), *y = x;
   if (x && x->written && x->written->steps) {      /* Runs y at once if the steps have run.   */
     int eager = edf.eager;
     edf.eager = eager || x->ran == edf.feeds;
@@ -2802,8 +2771,8 @@ static void edf_slide__check_new(const edf_slide__statement *l, int x) {
   if (f >= 0)
     edf__syntax(s, r->name, "%s is not defined. The function %s takes round brackets, or a "
                 "blank before its argument", r->name, edf_slide__functions[f].name);
-  for (int i = edf_slide__n_nodes() - 1; i >= 0; i--) {
-    const edf_node *node = edf_slide__nth(i);
+  for (int i = edf__n_nodes() - 1; i >= 0; i--) {
+    const edf_node *node = edf__nth(i);
     if (edf_slide__is_inner(node)) continue;
     if (edf_slide__line_of(all, node->name)) continue;     /* the steps of a line             */
     edf_slide__compare_new(s, r, node->name, node->rank, &meant);
@@ -4693,11 +4662,11 @@ edf_node *edf_find(const char *name) {
   edf__site at = { "edf_find", NULL, 0 };
   if (!name) edf__fail(at, "the name is NULL");
   edf_node *x = edf_slide__newest(name), *near = NULL;
-  for (int i = 0, most = -1; !x && i < edf_slide__n_nodes(); i++) {
-    const char *other = edf_slide__nth(i)->name;
+  for (int i = 0, most = -1; !x && i < edf__n_nodes(); i++) {
+    const char *other = edf__nth(i)->name;
     int n = 0;                           /* length of the common beginning of both names      */
-    while (name[n] && edf_slide__upper(name[n]) == edf_slide__upper(other[n])) n++;
-    if (n > most) near = edf_slide__nth(i);
+    while (name[n] && edf__upper(name[n]) == edf__upper(other[n])) n++;
+    if (n > most) near = edf__nth(i);
     if (n > most) most = n;
   }
   if (!x)
@@ -5065,13 +5034,7 @@ edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, e
 
 #ifndef EDF_NO_DEBUG
 /* ==== >>print  Contractions as text ====================================================== */
-/* Writes a number. If it is `exact`, it has as many digits as Equations needs to read it
-   back. */
-static void edf__write_number(edf_page *out, double n, int digits, int exact) {
-  for (; exact && digits < 17; digits++) {
-    const char *text = edf__text("%.*g", digits, fabs(n));
-    if ((edf_real)edf__decimal(&text) == (edf_real)fabs(n)) break;
-  }
+static void edf__write_number(edf_page *out, double n, int digits) {
   if (fabs(n) < HUGE_VAL) edf_write(out, "%.*g", digits, n);
   else edf_write(out, n < 0 ? "-1e999" : "1e999");
 }
@@ -5175,20 +5138,19 @@ static int edf__times(const edf_equation *e, const edf_term *t, int f, int but) 
 }
 /* Writes a term without its sign. By the swap rule, factor `swapped` is exchanged with the
    output; 0 exchanges none. */
-static void edf__write_term(edf_page *out, const edf_node *y, const edf_term *t, int swapped,
-                            int exact) {
+static void edf__write_term(edf_page *out, const edf_node *y, const edf_term *t, int swapped) {
   const edf_contraction *m = edf__einsum_of(y);
-  if (!exact) edf__write_reduction(out, y, t, swapped > 0);
+  edf__write_reduction(out, y, t, swapped > 0);
   const edf_ref *r = edf__shown(y)->ref;
-  int one = !exact && t->n == 1 && edf__is_one(edf__node_of(y, r + t->first));
+  int one = t->n == 1 && edf__is_one(edf__node_of(y, r + t->first));
   int n = one ? 0 : t->n;
   double number = fabs(t->number) * (swapped ? edf__times(edf__shown(y), t, swapped, 0) : 1);
   if (number != 1 || !n) {
-    edf__write_number(out, number, m->kind ? 17 : 6, exact);
+    edf__write_number(out, number, m->kind ? 17 : 6);
     edf_write(out, n ? " " : "");
   }
   for (int f = t->first; f < t->first + n; f++) {
-    int times = exact || f == swapped ? 1 : edf__times(edf__shown(y), t, f, swapped);
+    int times = f == swapped ? 1 : edf__times(edf__shown(y), t, f, swapped);
     if (!times) continue;
     if (f > t->first) edf_write(out, " ");
     edf__write_ref(out, y, &r[f == swapped ? 0 : f], f == swapped ? ".grad" : "", swapped > 0);
@@ -5196,24 +5158,19 @@ static void edf__write_term(edf_page *out, const edf_node *y, const edf_term *t,
   }
 }
 
-/* Writes an equation. If `exact` is 1, Equations makes the same node of it. */
-static void edf__write_equation(edf_page *out, const edf_node *y, int exact) {
+static void edf__write_equation(edf_page *out, const edf_node *y) {
   const edf_contraction *m = edf__einsum_of(y);
   const edf_equation *e = edf__shown(y);
-  const char *call = m->kind == 'm' ? "meanover(" : m->kind == 's' ? "sampleover("
-                     : m->kind == 'x' ? "maxover(" : NULL;
   int n = 0, written = 0;
   edf__write_ref(out, y, &e->ref[0], "", 0);
   edf_write(out, m->kind == 'p' ? " += " : " = ");
-  if (exact && call) edf_write(out, "%s", call);
   for (const edf_term *t = e->term; t < e->term + e->n_term; t++) {
-    if (!exact && t->number == 0) continue;          /* no 0 x                                */
+    if (t->number == 0) continue;          /* no 0 x                                */
     if (written++) edf_write(out, t->number < 0 ? " - " : " + ");
     else if (t->number < 0) edf_write(out, "-");
-    edf__write_term(out, y, t, 0, exact);
+    edf__write_term(out, y, t, 0);
   }
   if (!written) edf_write(out, "0");
-  if (exact && call) edf_write(out, ")");
   for (int i = 0; i < e->n_index; i++) {
     if (!e->index[i].bound) continue;
     edf__write_letter(out, n++ ? ", " : " | ", y, i, 0);
@@ -5263,7 +5220,7 @@ static void edf__write_equation_backward(edf_page *out, const edf_node *y) {
       edf__write_loops(out, y, t);
       edf__write_ref(out, y, &e->ref[f], ".grad", 1);
       edf_write(out, t->number < 0 ? " -= " : " += ");
-      edf__write_term(out, y, t, f, 0);
+      edf__write_term(out, y, t, f);
       edf_write(out, "\n");
     }
 }
@@ -5552,7 +5509,7 @@ static int edf_slide__print(edf_page *out, const edf_node *y, int backward) {
   if (!out) return 1;
   if (edf__has_equation(y)) {
     if (backward) edf__write_equation_backward(out, y);
-    else edf__write_equation(out, y, 0);
+    else edf__write_equation(out, y);
     return 1;
   }
   const edf_op *op = y->about;
@@ -5566,7 +5523,11 @@ static int edf_slide__print(edf_page *out, const edf_node *y, int backward) {
     }
   return 1;
 }
+#ifdef __cplusplus
+static const int edf_slide__print_is_set EDF__USED = (edf__print_node = edf_slide__print, 1);
+#else
 static int (*edf__print_node)(edf_page *, const edf_node *, int) = edf_slide__print;
+#endif
 
 /* ==== >>ways  A program as its equations ================================================= */
 
@@ -5586,7 +5547,7 @@ void edf_print_equations(FILE *out) {
   const char *said = NULL, *last = NULL;
   edf_write(&page, "%s", "");
   for (int i = 0; i < edf.n_inputs + edf.n_parameters; i++) {
-    edf_slide__write_declaration(&page, edf_slide__nth(i));
+    edf_slide__write_declaration(&page, edf__nth(i));
     edf_write(&page, "\n");
   }
   for (int i = 0; i < edf.n_compnodes; i++, last = said) {
