@@ -1680,7 +1680,7 @@ static inline float edf__tanh(float x) { /* near 0 by an odd polynomial         
 }
 #endif
 static edf_real edf__ln(edf_real x) { return (edf_real)log((double)x); }
-static edf_real edf__root(edf_real x) { return (edf_real)sqrt((double)x); }
+EDF__USED static edf_real edf__root(edf_real x) { return (edf_real)sqrt((double)x); }
 
 /* ---- Sigmoid   y[i] = 1/(1+exp(-x[i]))     x.grad[i] += y.grad[i] y[i] (1-y[i]) ---- */
 static void edf__sigmoid_forward(edf_node *y) {
@@ -1853,7 +1853,7 @@ static void edf__zero_nest(const edf_nest *t, int k, edf_real *out) {
   for (ptrdiff_t i = 0; i < t->loop[k].n; i++)
     edf__zero_nest(t, k + 1, out + i * t->loop[k].s[EDF_OUT]);
 }
-static void edf__contract(edf__contraction *c, int assign, edf_node *const of[3],
+EDF__USED static void edf__contract(edf__contraction *c, int assign, edf_node *const of[3],
                           unsigned grads) {
   edf_real *out = edf__array_of(of, grads, EDF_OUT);
   if (edf__part_two && (edf.kernel != EDF_REFERENCE || edf_device)) {
@@ -1907,12 +1907,12 @@ static char edf__upper(char c) { return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 
 static char edf__lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
 
 /* Returns 1 if the first letter of A-Z and a-z in a name is a capital. */
-static int edf__is_capital(const char *name) {
+EDF__USED static int edf__is_capital(const char *name) {
   while (*name && edf__lower(*name) == edf__upper(*name)) name++;
   return *name && *name == edf__upper(*name);
 }
 /* Returns 0 if two names are equal or differ only in case. */
-static int edf__compare_names(const char *a, const char *b) {
+EDF__USED static int edf__compare_names(const char *a, const char *b) {
   while (*a && edf__lower(*a) == edf__lower(*b)) { a++; b++; }
   return edf__lower(*a) - edf__lower(*b);
 }
@@ -2006,7 +2006,7 @@ static double edf__decimal(const char **at) {
   return n;
 }
 /* Reads a number, which has a digit and at most one point. */
-static double edf__read_number(edf__scan *s) {
+EDF__USED static double edf__read_number(edf__scan *s) {
   const char *start = s->at;
   if (*start == '.' && !edf__is_digit(start[1]))
     edf__syntax(s, start, "a point alone is no product: write x[i] y[i] or x[i] * y[i]");
@@ -4129,7 +4129,7 @@ static void edf__write_about(edf_page *out, const edf_node *x) {
    that run. Later steps of a recurrence have only a heading [t=1]. Writes the heading of x, if
    it is not that of the node `before`. A line of one node has none if the node's is the same. */
 static void edf__write_heading(edf_page *out, const edf_node *x, const edf_node *before) {
-  static const edf__written none;
+  static edf__written none;
   const edf__written *w = x->written ? x->written : &none;
   const edf__written *o = before && before->written ? before->written : &none;
   edf_page head = { NULL, 0 }, line = { NULL, 0 };

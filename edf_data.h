@@ -16,8 +16,8 @@
    whole or not at all. MIT licence, like edf.h.
 
    Search for >>arrays, >>files, >>npy, >>csv, >>pictures, >>text, >>models, >>onnx. */
-#if !defined(EDF_H) || \
-    (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_IMPLEMENTED))
+#if !defined(EDF_SLIDE_H) || \
+    (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_SLIDE__IMPLEMENTED))
 #include "edf_slide.h"
 #endif
 #ifndef EDF_DATA_H

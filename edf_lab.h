@@ -4,8 +4,8 @@
    names of edf.h. EDF_IMPLEMENTATION, defined in exactly one file, compiles its code too.
    edf_clear frees its memory. With EDF_NO_DEBUG all calls do nothing.
    MIT licence, like edf.h. Search for >>doctor, >>plot, >>trace, >>dot. */
-#if !defined(EDF_H) || \
-    (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_IMPLEMENTED))
+#if !defined(EDF_SLIDE_H) || \
+    (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_SLIDE__IMPLEMENTED))
 #include "edf_slide.h"
 #endif
 #ifndef EDF_LAB_H

@@ -4025,6 +4025,7 @@ static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf_ref left) {
   int later = 0;
   const char *time = "";
   for (int k = 0; k < l->n_loop && l->fixed; k++) {
+    if (l->loop[k] < 0) continue;        /* a given step                                      */
     int t = l->at[l->loop[k]], T = (int)l->m.extent[l->loop[k]], order = l->back[k] ? T - 1 - t : t;
     if (order > later) later = order > l->reach[k] ? 2 : 1;
   }

@@ -409,7 +409,7 @@ static void write_entry(const char *argument) {
   edf_write(&answer, ",\"products\":[");
   n_products = 0;
   for (int t = 0; edf__is_equation(y) && t < edf__einsum_of(y)->e.n_term; t++) {
-    const edf__einsum *m = edf__einsum_of(y);
+    const edf_contraction *m = edf__einsum_of(y);
     const edf_nest *nest = &m->run[3 * t].nest;
     write_products(nest, 0, (ptrdiff_t)i - nest->start[EDF_OUT], nest->start[EDF_A],
                    nest->start[EDF_B], edf__factor(y, &m->e.term[t], 0),
