@@ -231,7 +231,6 @@ typedef struct edf__written {
   int letters_of;                        /* number of the input with the same indices, or -1  */
   int inner;                             /* 1 if it was built inside a line, for a part of it */
   int later;                             /* 1 for a step after the first, 2: like the others  */
-  void *formula[4];                      /* its formulas as trees, once they have been read   */
 } edf__written;
 
 /* A kind of node. Its formulas are in the notation of edf_slide.h. There the index i stands for
@@ -1792,7 +1791,7 @@ static void edf__sum_backward(edf_node *y) {
   for (size_t i = 0; i < x->size; i++) edf_addgrad(x, i, y->grad[0]);
 }
 static const edf_op edf__sum_op = { "Sum", edf__scalar_shape, edf__sum_forward,
-  edf__sum_backward, "y x", "y = sum_k x[k]", "x.grad[k] += y.grad" };
+  edf__sum_backward, "y x", "y = sum_K x[K]", "x.grad[k] += y.grad" };
 edf_node *edf_sum_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__sum_op, file, line, x);
 }
@@ -1807,7 +1806,7 @@ static void edf__mean_backward(edf_node *y) {
   for (size_t i = 0; i < x->size; i++) edf_addgrad(x, i, y->grad[0] / (edf_real)x->size);
 }
 static const edf_op edf__mean_op = { "Mean", edf__scalar_shape, edf__mean_forward,
-  edf__mean_backward, "y x", "y = mean_k x[k]", "x.grad[k] += y.grad / K" };
+  edf__mean_backward, "y x", "y = mean_K x[K]", "x.grad[k] += y.grad / K" };
 edf_node *edf_mean_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__mean_op, file, line, x);
 }
@@ -2144,8 +2143,8 @@ static void edf__softmax_backward(edf_node *P) {
   }
 }
 static const edf_op edf__softmax_op = { "Softmax", edf__softmax_shape, edf__softmax_forward,
-  edf__softmax_backward, "P s", "P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j])",
-  "s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j])" };
+  edf__softmax_backward, "P s", "P[b,k] = exp(s[b,k]) / sum_K exp(s[b,K])",
+  "s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_K P[b,K] P.grad[b,K])" };
 edf_node *edf_softmax_at(const char *file, int line, edf_node *s) {
   return edf__node1(&edf__softmax_op, file, line, s);
 }
@@ -3188,7 +3187,7 @@ static const edf_op edf__function_op[] = {
                 "x.grad[i] += y.grad[i] (1[x[i] > 0] - 1[x[i] < 0])"),
   EDF__FUNCTION("Sin", "y[i] = sin(x[i])", "x.grad[i] += y.grad[i] cos(x[i])"),
   EDF__FUNCTION("Cos", "y[i] = cos(x[i])", "x.grad[i] -= y.grad[i] sin(x[i])"),
-  EDF__FUNCTION("Pow", "y[i] = x[i]^(p)", "x.grad[i] += y.grad[i] p x[i]^(p-1)"),
+  EDF__FUNCTION("Pow", "y[i] = x[i]^p", "x.grad[i] += y.grad[i] p x[i]^(p-1)"),
   EDF__FUNCTION("Clamp", "y[i] = min(max(x[i], p), q)",
                 "x.grad[i] += y.grad[i] 1[p <= x[i]] 1[x[i] <= q]") };
 
@@ -3370,8 +3369,8 @@ static void edf__softmax_log_loss_backward(edf_node *l) {
 }
 static const edf_op edf__softmax_log_loss_op = { "SoftmaxLogLoss", edf__loss_shape,
   edf__softmax_log_loss_forward, edf__softmax_log_loss_backward, "l s y",
-  "l[b] = ln sum_k exp(s[b,k]) - s[b,y[b]]",
-  "s.grad[b,k] += l.grad[b] (exp(s[b,k]) / sum_j exp(s[b,j]) - 1[k = y[b]])" };
+  "l[b] = ln sum_K exp(s[b,K]) - s[b,y[b]]",
+  "s.grad[b,k] += l.grad[b] (exp(s[b,k]) / sum_K exp(s[b,K]) - 1[k = y[b]])" };
 edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_node *y) {
   return edf__node2(&edf__softmax_log_loss_op, file, line, s, y);
 }
@@ -3401,8 +3400,8 @@ static void edf__log_softmax_backward(edf_node *y) {
 }
 static const edf_op edf__log_softmax_op = { "LogSoftmax", edf__softmax_shape,
   edf__log_softmax_forward, edf__log_softmax_backward, "y s",
-  "y[b,k] = s[b,k] - ln sum_j exp(s[b,j])",
-  "s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_j y.grad[b,j]" };
+  "y[b,k] = s[b,k] - ln sum_K exp(s[b,K])",
+  "s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_K y.grad[b,K]" };
 edf_node *edf_log_softmax_at(const char *file, int line, edf_node *s) {
   return edf__node1(&edf__log_softmax_op, file, line, s);
 }

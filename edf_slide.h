@@ -1067,7 +1067,7 @@ static const edf_op edf_slide__floor_op = { "Floor", NULL, edf_slide__floor_forw
 static const edf_op edf_slide__stop_op = { "Stop", NULL, edf_slide__stop_forward, NULL, "y x",
   "y[i] = stop(x[i])", "" };
 static const edf_op edf_slide__test_op = { "Test", NULL, edf_slide__test_forward, NULL, "y x",
-  "y[i] = 1[x[i] > 0]", "" };
+  "y[i] = 1[x[i] ? 0]", "" };
 
 /* ---- Number   y = n. The state of all three nodes is the number n.
    Extent   y = the size of dimension n of x
@@ -1094,7 +1094,7 @@ static edf_node *edf_slide__with_number(const edf__site *at, const edf_op *is, e
 static const edf_op edf_slide__number_op = { "Number", edf_slide__count_shape,
   edf_slide__count_forward, NULL, "y", "y = p", "" };
 static const edf_op edf_slide__extent_op = { "Extent", edf_slide__count_shape,
-  edf_slide__count_forward, NULL, "y x", "y = p", "" };
+  edf_slide__count_forward, NULL, "y x", "y = B", "" };
 static const edf_op edf_slide__index_op = { "Index", edf_slide__count_shape,
   edf_slide__count_forward, NULL, "y", "y[k] = k", "" };
 
@@ -1122,7 +1122,7 @@ static void edf_slide__argmax_forward(edf_node *y) {
   }
 }
 static const edf_op edf_slide__argmax_op = { "ArgMax", edf_slide__argmax_shape,
-  edf_slide__argmax_forward, NULL, "y x", "y[b] = argmax_k p x[b,k]", "" };
+  edf_slide__argmax_forward, NULL, "y x", "y[b] = argmax_K p x[b,K]", "" };
 
 /* Names an inner node after a left side, `more` and its own number: q2, k3, h_in5. */
 static edf_node *edf_slide__called(edf_node *y, const char *left, const char *more) {
@@ -1169,8 +1169,8 @@ static void edf_slide__normalize_backward(edf_node *y) {
 }
 static const edf_op edf_slide__normalize_op = { "NormalizeOver", NULL,
   edf_slide__normalize_forward, edf_slide__normalize_backward, "y x",
-  "y[b,k] = (x[b,k] - mean_j x[b,j]) / sqrt(variance_j x[b,j] + p)",
-  "x.grad[b,k] += (y.grad[b,k] - mean_j y.grad[b,j] - y[b,k] mean_j y[b,j] y.grad[b,j]) "
+  "y[b,k] = (x[b,k] - mean_K x[b,K]) / sqrt(variance_K x[b,K] + p)",
+  "x.grad[b,k] += (y.grad[b,k] - mean_K y.grad[b,K] - y[b,k] mean_K y[b,K] y.grad[b,K]) "
   "/ sqrt(variance_j x[b,j] + p)" };
 
 /* ---- MaxOver   y[b,i] = max_J x[b,2*i+J]     x.grad[b,2*i+J] += y.grad[b,i] at the winner
@@ -1295,12 +1295,12 @@ static void edf_slide__masked_softmax_backward(edf_node *y) {
 }
 static const edf_op edf_slide__masked_softmax_op = { "MaskedSoftmax", NULL,
   edf_slide__masked_softmax_forward, edf_slide__masked_softmax_backward, "P s m",
-  "P[b,k] = m[b,k] exp(s[b,k]) / sum_j m[b,j] exp(s[b,j])",
-  "s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j])" };
+  "P[b,k] = m[b,k] exp(s[b,k]) / sum_K m[b,K] exp(s[b,K])",
+  "s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_K P[b,K] P.grad[b,K])" };
 static const edf_op edf_slide__masked_log_softmax_op = { "MaskedLogSoftmax", NULL,
   edf_slide__masked_softmax_forward, edf_slide__masked_softmax_backward, "y s m",
-  "y[b,k] = ln(m[b,k]) + s[b,k] - ln sum_j m[b,j] exp(s[b,j])",
-  "s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_j (m[b,j] y.grad[b,j])" };
+  "y[b,k] = ln(m[b,k]) + s[b,k] - ln sum_K m[b,K] exp(s[b,K])",
+  "s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_K (m[b,K] y.grad[b,K])" };
 
 /* ---- LogSumExp   y[b] = ln sum_k w[b,k] exp(x[b,k]); without w it counts as 1
         x.grad[b,k] += y.grad[b] w[b,k] exp(x[b,k] - y[b])
@@ -1338,10 +1338,10 @@ static void edf_slide__log_sum_backward(edf_node *y) {
 }
 static const edf_op edf_slide__log_sum_op = { "LogSumExp", edf_slide__argmax_shape,
   edf_slide__log_sum_forward, edf_slide__log_sum_backward, "y x",
-  "y[b] = ln sum_k exp(x[b,k])", "x.grad[b,k] += y.grad[b] exp(x[b,k] - y[b])" };
+  "y[b] = ln sum_K exp(x[b,K])", "x.grad[b,k] += y.grad[b] exp(x[b,k] - y[b])" };
 static const edf_op edf_slide__weighted_log_sum_op = { "WeightedLogSumExp",
   edf_slide__argmax_shape, edf_slide__log_sum_forward, edf_slide__log_sum_backward, "y x w",
-  "y[b] = ln sum_k w[b,k] exp(x[b,k])",
+  "y[b] = ln sum_K w[b,K] exp(x[b,K])",
   "x.grad[b,k] += y.grad[b] w[b,k] exp(x[b,k] - y[b])\n"
   "w.grad[b,k] += y.grad[b] exp(x[b,k] - y[b])" };
 
@@ -1429,10 +1429,10 @@ static void edf_slide__batch_normalize_backward(edf_node *y) {
 }
 static const edf_op edf_slide__batch_norm_op = { "BatchNorm", edf_slide__batch_normalize_shape,
   edf_slide__batch_normalize_forward, edf_slide__batch_normalize_backward, "y x m v",
-  "y[b,k] = (x[b,k] - mean_b x[b,k]) / sqrt(variance_b x[b,k] + p)\n\n"
+  "y[b,k] = (x[b,k] - mean_B x[B,k]) / sqrt(variance_B x[B,k] + p)\n\n"
   "y[b,k] = (x[b,k] - m[k]) / sqrt(v[k] + p)",
-  "x.grad[b,k] += (y.grad[b,k] - mean_b y.grad[b,k] - y[b,k] mean_b y[b,k] y.grad[b,k]) "
-  "/ sqrt(variance_b x[b,k] + p)\n\nx.grad[b,k] += y.grad[b,k] / sqrt(v[k] + p)" };
+  "x.grad[b,k] += (y.grad[b,k] - mean_B y.grad[B,k] - y[b,k] mean_B y[B,k] y.grad[B,k]) "
+  "/ sqrt(variance_B x[B,k] + p)\n\nx.grad[b,k] += y.grad[b,k] / sqrt(v[k] + p)" };
 
 /* ---- Lookup    y[b,t,j] = x[k[b,t],j]     x.grad[k[b,t],j] += y.grad[b,t,j]
    ---- Scatter   y[k[b],j] += x[b,j]        x.grad[b,j] += y.grad[k[b],j]
@@ -5227,283 +5227,166 @@ static void edf__write_equation_backward(edf_page *out, const edf_node *y) {
 }
 
 /* ==== >>formulas  The formulas of other nodes ============================================ */
-/* The formula of an op is read once, as lines are, and written with the names of a node. An
-   index of a formula stands for several indices of the node:
-     i  all     b  those before the row     k, j  the row     t, u  the first of the row, the rest
-   Another index stands for itself.
-   The row is the indices that y does not have, or along which it is computed. p and q are the
-   numbers of the state. For Concat, p is where the part of y begins that input x fills, and the
-   formula is written for each input. Lines after a blank line hold if edf.training is 0. */
+/* The formula of an op is a line of the notation. An index of it stands for several of a node:
+     i  all     b  those before the row     k  the row     t, u  the first of the row, the rest
+   A capital is summed, I or alone their size. The row is the indices that y does not have, or
+   along which it is computed. p and q are the numbers of the state, and ? is the sign of a Test. For Concat, p is where the
+   part of y begins that input x fills, and the formula is written for each input. Lines after a
+   blank line hold if edf.training is 0. Only names are replaced. */
 typedef struct {
-  edf_page *out;
   const edf_node *y;
-  const edf_slide__statement *l;
   edf__letters letters;
   int row, operand, lacks;               /* lacks is 1 if the operand has no joined index     */
   double part;                           /* where the part of Concat's y begins               */
-  unsigned summed;                       /* indices that a sum around binds: written as I     */
-} edf_slide__writing;
+} edf_slide__formula;
 
-/* Makes W.grad one name in a text that has been begun, and x.flat. */
-static void edf_slide__join_grads(edf__scan *s) {
-  for (char *c = (char *)s->at; *c; c++)
-    if ((!strncmp(c, ".grad", 5) || !strncmp(c, ".flat", 5)) && c[s->size - 1])
-      memcpy(c + s->size, c, 5);
-}
-/* Makes the names p and q numbers. */
-static void edf_slide__name_numbers(edf_slide__expr *x) {
-  if (x->sort == EDF_SLIDE__A_NAME && (!strcmp(x->at, "p") || !strcmp(x->at, "q")))
-    x->sort = EDF_SLIDE__A_NUMBER;
-  for (edf_slide__expr *k = x->in; k; k = k->next) edf_slide__name_numbers(k);
-}
-static void edf_slide__set_numbers(const edf_slide__writing *w, edf_slide__expr *x) {
-  const edf_real *state = (const edf_real *)w->y->state;
-  if (x->sort == EDF_SLIDE__A_NUMBER && strchr("pq", *x->at)) x->number = (double)state[*x->at == 'q'];
-  if (x->sort == EDF_SLIDE__A_TEST && !strcmp(w->y->op, "Test")) x->which = (int)*state;
-  for (edf_slide__expr *k = x->in; k; k = k->next) edf_slide__set_numbers(w, k);
-}
-
-/* Returns the formula of y as lines, or its gradient. */
-static edf_slide__slide *edf_slide__formula_of(edf_node *y, int backward) {
-  edf__site at = { y->op, y->file, y->line };
-  void **known = &edf__write(y)->formula[2 * backward + !edf.training];
-  const char *text = backward ? y->about->gradient : y->about->formula;
-  const char *blank = strstr(text, "\n\n");
-  if (*known) return (edf_slide__slide *)*known;
-  edf_slide__slide *all = (edf_slide__slide *)edf_slide__alloc(sizeof *all);
-  int n = (int)(blank ? blank - text : (ptrdiff_t)strlen(text));
-  if (blank && !edf.training) { text = blank + 2; n = (int)strlen(text); }
-  text = edf_fmt("%.*s", n, text);
-  edf__scan *s = edf_slide__begin_text(all, &at, "formula", text, n);
-  edf_slide__join_grads(s);
-  while (*(s->at += strspn(s->at, " \n"))) edf_slide__read_statement(all, s);
-  for (int k = 0; k < all->n; k++) edf_slide__name_numbers(all->line[k].right);
-  return (edf_slide__slide *)(*known = all);
-}
-
-/* Returns the tensor of y with this name, or NULL. about->tensors lists output and inputs. */
-static const edf_node *edf_slide__formula_tensor(const edf_slide__writing *w, const char *name) {
-  const char *list = w->y->about->tensors;
-  size_t n = strcspn(name, ".");
+/* Returns the tensor of y with this name of n characters, or NULL. about->tensors lists them. */
+static const edf_node *edf_slide__tensor_named(const edf_slide__formula *f, const char *name,
+                                               size_t n) {
+  const char *list = f->y->about->tensors;
   for (int k = 0; *list; k++, list += strspn(list, " ")) {
     size_t m = strcspn(list, " ");
-    if (m == n && !strncmp(list, name, n)) return k ? w->y->in[k - 1 + w->operand] : w->y;
+    if (m == n && !strncmp(list, name, n)) return k ? f->y->in[k - 1 + f->operand] : f->y;
     list += m;
   }
   return NULL;
 }
-
-/* Adds the indices of the node for which index i of the formula stands. */
-static void edf_slide__add_range(const edf_slide__writing *w, int i, edf__letters *to) {
-  const char *name = w->l->m.e.index[i].name;
-  int n = w->letters.n, begin = n - w->row, from = strchr("kjtu", *name) ? begin : 0;
-  if (!strchr("ibkjtu", *name)) { strcpy(to->name[to->n++], name); return; }
-  if (*name == 'u') from++;
-  if (*name == 'b') n = begin;
-  if (*name == 't') n = begin + !w->lacks;
-  for (int d = from; d < n && d < w->letters.n; d++) {
-    const char *c = w->letters.name[d];
-    snprintf(to->name[to->n++], EDF__LETTER, "%c%s",
-             w->summed >> i & 1 ? edf__upper(*c) : *c, c + 1);
+/* Adds the indices of the node for which an index of the formula stands. */
+static void edf_slide__add_range(const edf_slide__formula *f, char index, edf__letters *to) {
+  char c = edf__lower(index);
+  int n = f->letters.n, begin = n - f->row, from = strchr("ktu", c) ? begin + (c == 'u') : 0;
+  if (!strchr("ibktu", c)) { to->name[to->n++][0] = index; return; }
+  if (c == 'b') n = begin;
+  if (c == 't') n = begin + !f->lacks;
+  for (int d = from; d < n && d < f->letters.n; d++) {
+    const char *name = f->letters.name[d];
+    snprintf(to->name[to->n++], EDF__LETTER, "%c%s", c == index ? *name : edf__upper(*name),
+             name + 1);
   }
 }
+/* Writes a list from number `from` on, in these brackets if it has more than one name. */
 static void edf_slide__write_list(edf_page *out, const edf__letters *l, int from,
-                                  const char *between) {
+                                  const char *between, const char *brackets) {
+  int several = *brackets && l->n > 1;
+  if (several) edf_write(out, "%c", brackets[0]);
   for (int k = from; k < l->n; k++) edf_write(out, "%s%s", k > from ? between : "", l->name[k]);
+  if (several) edf_write(out, "%c", brackets[1]);
 }
 
-static void edf_slide__write_expr(edf_slide__writing *w, const edf_slide__expr *x, int tight);
-static void edf_slide__write_formula_tensor(edf_slide__writing *w, const edf_slide__expr *x) {
-  const edf_node *node = edf_slide__formula_tensor(w, x->at);
-  const edf_ref *r = &w->l->m.e.ref[x->which];
-  edf__letters list = { 0, { { 0 } } };
-  edf_page lookup = { NULL, 0 };
-  edf_write(w->out, "%s%s", node ? edf_label(node) : x->at, node ? x->at + strcspn(x->at, ".") : "");
-  if (x->sort == EDF_SLIDE__A_NAME) return;
-  for (int d = 0; d < r->rank; d++) {
-    const edf_place *p = &r->place[d];
-    int first = list.n, is_sum = 0;
-    for (int i = 0; i < w->l->m.e.n_index && !p->by; i++) {
-      const char *name = w->l->m.e.index[i].name;
-      is_sum |= p->factor[i] && !strcmp(name, "p");
-      if (p->factor[i] && strcmp(name, "p")) edf_slide__add_range(w, i, &list);
-    }
-    if (is_sum && list.n == first) list.name[list.n++][0] = 0;
-    char *to = list.name[first], *end = to + strlen(to);
-    if (is_sum && (w->part > 0 || !*to)) snprintf(end, EDF__LETTER, *to ? "+%g" : "%g", w->part);
-    if (!p->by) continue;                /* a lookup is written to a page, and then here      */
-    edf_page *out = w->out;
-    w->out = &lookup;
-    edf_slide__write_expr(w, x->in, 0);
-    w->out = out;
-    list.n++;
-  }
-  int flat = strstr(x->at, ".flat") != NULL;
-  if (!list.n || (node && !node->rank && !flat)) return;
-  edf_write(w->out, "[");
-  int skip = node && !flat && list.n > node->rank ? list.n - node->rank : 0;
-  edf_slide__write_list(w->out, &list, skip, ",");
-  edf_write(w->out, "%s]", lookup.n ? lookup.at : "");
-  edf_release(lookup.at);
-}
-
-/* Writes sum_I or mean_{I,J} for the indices in `over`. */
-static void edf_slide__write_over(edf_slide__writing *w, const char *name, unsigned over) {
-  edf__letters list = { 0, { { 0 } } };
-  w->summed |= over;
-  for (int i = 0; i < w->l->m.e.n_index; i++) if (over >> i & 1) edf_slide__add_range(w, i, &list);
-  if (!list.n) return;
-  edf_write(w->out, list.n > 1 ? "%.*s_{" : "%.*s_", (int)strcspn(name, "_"), name);
-  edf_slide__write_list(w->out, &list, 0, ",");
-  edf_write(w->out, list.n > 1 ? "} " : " ");
-}
-
-/* Writes a product without its sign. Divisors are written where they stand. */
-static void edf_slide__write_product(edf_slide__writing *w, const edf_slide__expr *x) {
-  unsigned summed = w->summed;
-  int n = 0, mean = 0;
-  for (const edf_slide__expr *f = x->in; f; f = f->next)
-    mean |= f->sort == EDF_SLIDE__A_POWER && f->which == 2;
-  if (x->over) edf_slide__write_over(w, mean ? "mean" : "sum", x->over);
-  for (const edf_slide__expr *f = x->in; f; f = f->next) {
-    int divides = f->sort == EDF_SLIDE__A_POWER && f->which;
-    double number = edf_slide__number_now(w->l, f);
-    if (divides && f->which == 2) continue;
-    if (number == 1 && f->next && !(f->next->sort == EDF_SLIDE__A_POWER && f->next->which))
-      continue;
-    edf_write(w->out, divides ? n ? " / " : "1 / " : n ? " " : "");
-    edf_slide__write_expr(w, divides ? f->in : f, !f->next ? 3 : 1 + divides);
-    n++;
-  }
-  if (!n) edf_write(w->out, "1");
-  w->summed = summed;
-}
-static void edf_slide__write_sum(edf_slide__writing *w, const edf_slide__expr *x, int side) {
-  int n = 0;
-  for (const edf_slide__expr *p = x->in; p; p = p->next) {
-    int minus = p->number < 0;
-    if (side && minus != (side < 0)) continue;       /* of a test a < b: a, or b              */
-    if (side < 0) minus = 0;
-    edf_write(w->out, minus ? n ? " - " : "-" : n ? " + " : "");
-    edf_slide__write_product(w, p);
-    n++;
-  }
-  if (!n) edf_write(w->out, "0");
-}
-
-/* Writes x. `tight` is 0 for a whole term or argument, and 1 or 2 for a factor or divisor. For the
-   last factor of a term, and after ln without brackets, it is 3: there sum_I needs no brackets. */
-static void edf_slide__write_expr(edf_slide__writing *w, const edf_slide__expr *x, int tight) {
+/* Writes n characters of a formula. In an index position, `list` gets the indices. */
+static void edf_slide__write_words(edf_page *out, const edf_slide__formula *f, const char *c,
+                                   size_t n) {
   static const char *const sign[] = { "", "<", "=", "<=", ">", "!=", ">=" };
-  edf__letters list = { 0, { { 0 } } };
-  double number = edf_slide__number_now(w->l, x);
-  int i, brackets;
-  x = edf_slide__bare((edf_slide__expr *)x);
-  if (number == number) {
-    edf_write(w->out, tight && number < 0 ? "(%g)" : "%g", number);
-    return;
-  }
-  switch (x->sort) {
-    case EDF_SLIDE__A_NAME:
-      if (edf_slide__formula_tensor(w, x->at)) { edf_slide__write_formula_tensor(w, x); return; }
-      i = edf_slide__index_for(&w->l->m.e, x->at);
-      if (i < 0) { edf_write(w->out, "%s", x->at); return; }
-      if (edf__is_capital(x->at)) w->summed |= 1u << i;
-      edf_slide__add_range(w, i, &list);
-      brackets = edf__is_capital(x->at) && list.n > 1;
-      edf_write(w->out, brackets ? "(" : "");
-      edf_slide__write_list(w->out, &list, 0, edf__is_capital(x->at) ? " " : ",");
-      edf_write(w->out, brackets ? ")" : list.n ? "" : "1");
-      if (edf__is_capital(x->at)) w->summed &= ~(1u << i);
-      return;
-    case EDF_SLIDE__A_TENSOR: edf_slide__write_formula_tensor(w, x); return;
-    case EDF_SLIDE__A_SUM:
-      brackets = tight && !(tight == 3 && x->in->over && !x->in->next);
-      edf_write(w->out, brackets ? "(" : "");
-      edf_slide__write_sum(w, x, 0);
-      edf_write(w->out, brackets ? ")" : "");
-      return;
-    case EDF_SLIDE__A_CALL:
-      edf_write(w->out, x->closed ? "%s " : "%s(", x->at);
-      for (const edf_slide__expr *k = x->in; k; k = k->next) {
-        edf_slide__write_expr(w, k, x->closed ? 3 : 0);
-        if (k->next) edf_write(w->out, ", ");
-      }
-      edf_write(w->out, x->closed ? "" : ")");
-      return;
-    case EDF_SLIDE__AN_OVER:
-      edf_slide__write_over(w, x->at, x->over);
-      edf_slide__write_product(w, x->in);
-      w->summed &= ~x->over;
-      return;
-    case EDF_SLIDE__A_POWER:
-      edf_slide__write_expr(w, x->in, 2);
-      edf_write(w->out, "^");
-      edf_slide__write_expr(w, x->in->next, 2);
-      return;
-    case EDF_SLIDE__A_TEST:
-      edf_write(w->out, "1[");
-      edf_slide__write_sum(w, x->in->sort == EDF_SLIDE__A_SUM ? x->in : x, 1);
-      edf_write(w->out, " %s ", sign[x->which]);
-      edf_slide__write_sum(w, x->in->sort == EDF_SLIDE__A_SUM ? x->in : x, -1);
-      edf_write(w->out, "]");
-      return;
-    default: return;
+  const edf_real *state = (const edf_real *)f->y->state;
+  for (const char *end = c + n, *word = c; c < end; word = c) {
+    edf__letters list = { 0, { { 0 } } };
+    while (edf__is_letter(*c) || (c > word && edf__is_digit(*c))) c++;
+    size_t length = (size_t)(c - word), over = strcspn(word, "_");
+    const edf_node *x = edf_slide__tensor_named(f, word, length);
+    int grad = !strncmp(c, ".grad", 5);
+    if (*c == '?') { edf_write(out, "%s", sign[(int)*state]); c++; continue; }
+    if (!length) { edf_write(out, "%c", *c++); continue; }
+    if (over < length) {                 /* sum_K                                             */
+      edf_slide__add_range(f, word[over + 1], &list);
+      c += !list.n && *c == ' ';
+      if (list.n) edf_write(out, "%.*s", (int)over + 1, word);
+      edf_slide__write_list(out, &list, 0, ",", "{}");
+    } else if (x || *c == '[') {         /* a tensor                                          */
+      edf_write(out, "%.*s%s", x ? 0 : (int)length, word, x ? edf_label(x) : "");
+      if (grad) edf_write(out, ".grad");
+      if (grad) c += 5;
+      if (*c != '[') continue;
+      edf_page lookup = { NULL, 0 };
+      do {
+        c++;
+        if (c[1] == '[') {               /* a lookup, y[b]                                    */
+          size_t all = strcspn(c, "]") + 1;
+          edf_slide__write_words(&lookup, f, c, all);
+          c += all;
+          list.name[list.n++][0] = 0;
+          continue;
+        }
+        int first = list.n;
+        edf_slide__add_range(f, *c++, &list);
+        if (*c != '+') continue;         /* t+p                                               */
+        char *to = list.name[first];
+        if (list.n == first) list.n++;
+        if (f->part > 0 || !*to)
+          snprintf(to + strlen(to), EDF__LETTER, *to ? "+%g" : "%g", f->part);
+        c += 2;
+      } while (*c == ',');
+      c++;
+      if (x && !x->rank) list.n = 0;
+      if (!list.n) continue;
+      edf_write(out, "[");
+      edf_slide__write_list(out, &list, x && list.n > x->rank ? list.n - x->rank : 0, ",", "");
+      edf_write(out, "%s]", lookup.n ? lookup.at : "");
+      edf_release(lookup.at);
+    } else if (length == 1 && strchr("pq", *word)) {
+      double number = (double)state[*word == 'q'];
+      int less = *c == '-' ? *++c - '0' : 0;         /* p-1                                   */
+      c += less;
+      int alone = word[-1] == ' ' && *c == ' ' && number == 1;
+      if (alone) c++;
+      else edf_write(out, number < less && word[-1] != '(' ? "(%g)" : "%g", number - less);
+    } else if (length == 1 && strchr("kIBK", *word)) {
+      edf_slide__add_range(f, *word, &list);
+      edf_slide__write_list(out, &list, 0, *word == 'k' ? "," : " ", *word == 'k' ? "" : "()");
+      if (!list.n) edf_write(out, "1");
+    } else edf_write(out, "%.*s", (int)length, word);
   }
 }
 
-/* Writes one line of a formula. A gradient has its loops. */
-static void edf_slide__write_formula_line(edf_slide__writing *w, int backward) {
-  const edf_slide__statement *l = w->l;
+/* Writes one line of a gradient as a loop over the indices on its left. */
+static void edf_slide__write_loop(edf_page *out, const edf_slide__formula *f, const char *c,
+                                  size_t n) {
   edf__letters loops = { 0, { { 0 } } };
-  int causal = edf_slide__is_causal(w->y);
-  edf_slide__set_numbers(w, l->right);
-  for (int i = 0; backward && i < l->m.e.n_index; i++)
-    if (l->left >> i & 1 && *l->m.e.index[i].name != 'p') edf_slide__add_range(w, i, &loops);
-  if (loops.n) edf_write(w->out, "for ");
-  edf_slide__write_list(w->out, &loops, 0, ",");
-  if (loops.n && causal && loops.n > 1) edf_write(w->out, "<=%s", loops.name[loops.n - 2]);
-  if (loops.n) edf_write(w->out, ": ");
-  edf_slide__write_formula_tensor(w, l->where);
-  edf_write(w->out, l->sign < 0 ? " -= " : l->adds ? " += " : " = ");
-  edf_slide__write_sum(w, l->right, 0);
+  const char *left = memchr(c, '[', strcspn(c, "="));
+  for (; left && *left != '='; left++)
+    if (strchr("ibktun", *left) && strchr("[,", left[-1]) && strchr(",+]", left[1])
+        && !(*left == 'b' && loops.n && left[1] == ']')) edf_slide__add_range(f, *left, &loops);
+  if (loops.n) edf_write(out, "for ");
+  edf_slide__write_list(out, &loops, 0, ",", "");
+  if (edf_slide__is_causal(f->y) && loops.n > 1) edf_write(out, "<=%s", loops.name[loops.n - 2]);
+  if (loops.n) edf_write(out, ": ");
+  edf_slide__write_words(out, f, c, n);
+  edf_write(out, "\n");
 }
 
 /* Writes the formula of y, or its gradient as loops. */
 static void edf_slide__write_formula(edf_page *out, const edf_node *y, int backward) {
-  edf_slide__writing w;
-  int k = y->written ? y->written->letters_of : 0, joins = y->about == &edf_slide__concat_op;
-  const edf_node *x = y->n_in && k >= 0 ? y->in[k] : y;
+  edf_slide__formula f;
+  int like = y->written ? y->written->letters_of : 0, joins = y->about == &edf_slide__concat_op;
+  const edf_node *x = y->n_in && like >= 0 ? y->in[like] : y;
   int longer = x->rank > y->rank, n = joins ? y->n_in : 1, most = n > EDF__SHOWN ? 2 : n;
-  const edf_slide__slide *all = edf_slide__formula_of((edf_node *)y, backward);
-  memset(&w, 0, sizeof w);
-  w.out = out;
-  w.y = y;
-  w.letters = edf__letters_of(longer ? x : y);
-  w.row = longer ? x->rank - y->rank : edf_slide__row_dims(y);
-  if (y->about == &edf_slide__extent_op) {
-    edf__letters l = edf__letters_of(x);
-    const char *name = l.name[(int)*(const edf_real *)y->state];
-    edf_write(out, "%s = %c%s", edf_label(y), edf__upper(*name), name + 1);
-    return;
-  }
-  for (; w.operand < n; w.operand++) {
-    w.lacks = joins && y->in[w.operand]->rank < y->rank;
-    for (int f = 0; f < all->n && w.operand < most; f++) {
-      const edf_node *to = edf_slide__formula_tensor(&w, all->line[f].m.e.ref->name);
-      w.l = &all->line[f];
-      if (backward && to && !to->needs_grad) continue;
-      edf_write(out, backward ? "       " : w.operand ? "; " : "");
-      edf_slide__write_formula_line(&w, backward);
-      if (backward) edf_write(out, "\n");
+  const char *text = backward ? y->about->gradient : y->about->formula;
+  const char *blank = edf.training ? NULL : strstr(text, "\n\n");
+  memset(&f, 0, sizeof f);
+  f.y = y;
+  f.letters = edf__letters_of(longer ? x : y);
+  f.row = longer ? x->rank - y->rank : edf_slide__row_dims(y);
+  if (y->about == &edf_slide__extent_op) f.row = f.letters.n - (int)*(const edf_real *)y->state - 1;
+  for (; f.operand < n; f.operand++) {
+    f.lacks = joins && y->in[f.operand]->rank < y->rank;
+    for (const char *c = blank ? blank + 2 : text; *c && *c != '\n' && f.operand < most;) {
+      size_t length = strcspn(c, "\n");
+      const edf_node *to = edf_slide__tensor_named(&f, c, strcspn(c, ".["));
+      if (!backward && f.operand) edf_write(out, "; ");
+      if (!backward) edf_slide__write_words(out, &f, c, length);
+      else if (!to || to->needs_grad) {
+        edf_write(out, "       ");
+        edf_slide__write_loop(out, &f, c, length);
+      }
+      c += length + (c[length] == '\n');
     }
-    if (joins) w.part += w.lacks ? 1 : y->in[w.operand]->dim[y->rank - w.row];
+    if (joins) f.part += f.lacks ? 1 : y->in[f.operand]->dim[y->rank - f.row];
   }
   if (n > most) edf_write(out, backward ? "       ... %d more\n" : "; ... %d more", n - most);
-  if (backward || !edf_slide__is_causal(y) || w.letters.n < 2) return;
-  const char *s = w.letters.name[w.letters.n - 1], *t = w.letters.name[w.letters.n - 2];
+  if (backward || !edf_slide__is_causal(y) || f.letters.n < 2) return;
+  const char *s = f.letters.name[f.letters.n - 1], *t = f.letters.name[f.letters.n - 2];
   edf_write(out, " | %s<=%s, %c%s<=%s", s, t, edf__upper(*s), s + 1, t);
 }
+
 /* Prints a node: see edf.h. */
 static int edf_slide__print(edf_page *out, const edf_node *y, int backward) {
   if (edf__is_helper(y) && !out) return -1;
@@ -5566,6 +5449,12 @@ void edf_print_equations(FILE *out) {
 
 /* ==== >>answers  A submitted backward, run and compared ================================== */
 
+/* Makes W.grad one name in a text that has been begun . */
+static void edf_slide__join_grads(edf__scan *s) {
+  for (char *c = (char *)s->at; *c; c++)
+    if (!strncmp(c, ".grad", 5) && c[s->size - 1])
+      memcpy(c + s->size, c, 5);
+}
 /* Returns the line of a program that computes x, or NULL. */
 static const edf_slide__statement *edf_slide__line_of_node(const edf_node *x) {
   return x->written ? (const edf_slide__statement *)x->written->line : NULL;
