@@ -1625,6 +1625,7 @@ typedef struct edf_slide__statement {    /* a line that is an equation          
   edf_slide__expr *tensor[EDF__MAX_REF + 1];         /* the expression of each tensor         */
   int depth;                             /* depth of the factor that is being read            */
   int whole;                             /* 1 if it has been read to its end                  */
+  int told;                              /* number of steps that were built                   */
   edf_slide__expr *where, *right;        /* left side; list of the sums f ; g on the right    */
   unsigned left, loops;                  /* indices of the left side; indices after `for`     */
   int adds, sign;                        /* 1 for += and -=; -1 for -=, else 1                */
@@ -4029,6 +4030,7 @@ static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf_ref left) {
     int t = l->at[l->loop[k]], T = (int)l->m.extent[l->loop[k]], order = l->back[k] ? T - 1 - t : t;
     if (order > later) later = order > l->reach[k] ? 2 : 1;
   }
+  if (!l->told++) later = 0;             /* its first step, where earlier ones are given      */
   for (int i = 0; i < l->m.e.n_index; i++)
     if (l->fixed >> i & 1)
       time = edf__text("%s%s%.15s=%d", time, *time ? "," : "", l->m.e.index[i].name, l->at[i]);
@@ -5708,10 +5710,11 @@ static void edf_slide__run_answer(edf_slide__answer *a, const char *text) {
    gradient passes through. Every other tensor is a Parameter there. */
 /* Adds the tensor `name` to a->node unless a->node has it. Returns its number, or -1. */
 static int edf_slide__know(edf_slide__answer *a, const char *name, edf_node *x) {
+  int read = x != NULL;                  /* else the text names it: it must be above y        */
   if (!x) x = !strcmp(name, a->y->name) ? a->y : edf_slide__newest(name);
   for (int k = 0; k < a->n; k++) if (!strcmp(a->name[k], name)) return k;
-  if (!x || a->n == EDF_SLIDE__ANSWERED || (x->forward && x->position > a->y->position))
-    return -1;
+  if (!x || a->n == EDF_SLIDE__ANSWERED
+      || (!read && x->forward && x->position > a->y->position)) return -1;
   a->name[a->n] = x == a->y ? x->name : edf_slide__copy(name);
   a->node[a->n++] = x;
   return a->n - 1;
@@ -5737,7 +5740,7 @@ static void edf_slide__know_names(edf_slide__answer *a) {
 
 /* Counts one read of tensor `name` in the line of tensor number `by`. */
 static void edf_slide__know_read(edf_slide__answer *a, int by, const char *name, edf_node *x) {
-  int k = edf_slide__know(a, name, x);
+  int k = edf_slide__know(a, name, x ? x : edf_slide__newest(name));
   if (k < 0) return;
   a->reads[k]++;
   a->itself[by] |= k == by;
