@@ -5343,7 +5343,7 @@ static void edf_slide__write_words(edf_page *out, const edf_slide__formula *f, c
 static void edf_slide__write_loop(edf_page *out, const edf_slide__formula *f, const char *c,
                                   size_t n) {
   edf__letters loops = { 0, { { 0 } } };
-  const char *left = memchr(c, '[', strcspn(c, "="));
+  const char *left = (const char *)memchr(c, '[', strcspn(c, "="));
   for (; left && *left != '='; left++)
     if (strchr("ibktun", *left) && strchr("[,", left[-1]) && strchr(",+]", left[1])
         && !(*left == 'b' && loops.n && left[1] == ']')) edf_slide__add_range(f, *left, &loops);

@@ -194,7 +194,7 @@ static int line_of(const edf_node *x) {
     const edf__written *w = edf.compnodes[k]->written;
     const edf_slide__statement *l = w ? (const edf_slide__statement *)w->line : NULL;
     if (!l || !l->m.e.n_ref) continue;
-    const edf__scan *s = &l->m.e.scan;
+    const edf__scan *s = l->m.e.scan;
     size_t at = (size_t)(l->m.e.ref->name - s->text) % s->size;
     int line = 1;
     for (size_t i = 0; i < at; i++) line += s->text[i] == '\n';
