@@ -212,6 +212,7 @@ struct edf_node {
   char         grad_is_zero;             /* 1 if grad counts as 0, whatever its memory holds  */
   char         nests;                    /* 1 if nests compute it, 2 if also its gradients    */
   struct edf__written *written;          /* how a slide wrote it; NULL for most nodes         */
+  struct edf__planned *planned;          /* the plans of its loops                            */
   const char  *label;                    /* the last text h@119 of edf_label, or NULL         */
   unsigned long long version;            /* newest move of a Parameter that its value knows   */
 };
@@ -459,9 +460,39 @@ int      edf_below(int n);                                    /* 0 .. n-1       
 void     edf_init_uniform(edf_node *p, edf_real lo, edf_real hi);
 void     edf_init_normal(edf_node *p, edf_real mean, edf_real deviation);
 
-/* ---- The kernel. A term of an equation is a nest of loops. Each loop has a size, and a stride
-   in each operand, 0 if the operand does not have its index. The body of the nest is
-   out[..] += alpha * a[..] * b[..]. */
+/* ---- Loops for the code of a node, written as for numpy.einsum:
+     edf_loops("bj = Ij, bI", edf_values(s), edf_values(W), edf_values(x));
+   is, for all b, j and I, s[b,j] = sum_I W[I,j] x[b,I]. An index is a letter, and one that is
+   not on the left is summed. += adds to the output, and -= subtracts. With one factor the last
+   argument is edf_one. "..." stands for all dimensions that an operand has before its letters.
+   An operand that lacks some of them is repeated. The gradient is the swap rule: exchange a
+   factor with the output.
+     edf_loops("Ij += bj, bI", edf_grads(W), edf_grads(s), edf_values(x));
+     edf_loops("bI += Ij, bj", edf_grads(x), edf_values(W), edf_grads(s));
+   The output is no factor. If it is a gradient that is not needed, nothing runs.
+   edf_shape_by(y, "bj = Ij, bI") is for shape functions. It sets the shape of y from its
+   inputs, in their order.
+   Errors: an index with two sizes, an operand with another number of dimensions. */
+typedef enum {                           /* an array of a node                                */
+  EDF_VALUE, EDF_GRAD, EDF_M, EDF_S,
+  EDF_OWN                                /* what a device keeps from Forward to Backward      */
+} edf_which;
+typedef struct { edf_node *of; edf_which which; } edf_operand;
+static inline edf_operand edf_values(edf_node *x) {
+  edf_operand a = { x, EDF_VALUE };
+  return a;
+}
+static inline edf_operand edf_grads(edf_node *x) {
+  edf_operand a = { x, EDF_GRAD };
+  return a;
+}
+extern const edf_operand edf_one;        /* the number 1                                      */
+void edf_loops(const char *spec, edf_operand out, edf_operand a, edf_operand b);
+void edf_shape_by(edf_node *y, const char *spec);
+
+/* ---- The kernel. What edf_loops runs is a nest of loops, and so is a term of an equation.
+   Each loop has a size, and a stride in each operand, 0 if the operand does not have its index.
+   The body of the nest is out[..] += alpha * a[..] * b[..]. */
 enum { EDF_OUT, EDF_A, EDF_B };
 enum { EDF_FASTEST, EDF_BUILTIN, EDF_REFERENCE };             /* edf.kernel                   */
 typedef struct {
@@ -475,8 +506,9 @@ typedef struct {
   ptrdiff_t start[3];                    /* first element of each operand                     */
   edf_real alpha;
 } edf_nest;
+edf_nest edf_nest_of(const char *spec, edf_node *const of[3]);          /* NULL: the number 1 */
 void edf_contract_reference(const edf_nest *nest, edf_real *out, const edf_real *a,
-                            const edf_real *b);           /* the definition, in >>contraction */
+                            const edf_real *b);                 /* the definition, in >>loops */
 
 /* A mask keeps the steps of a nest with i[low] - i[high] + constant <= 0, as s - t <= 0. low
    and high are numbers of loops. A number of -1 counts as 0. */
@@ -484,10 +516,6 @@ typedef struct { int low, high, constant; } edf_mask;
 
 /* ---- A device, such as a GPU, computes in place of the loops here. A linked edf_cuda.o sets
    edf_open_device, which the first node calls. Then edf_device is its table, or NULL. */
-typedef enum {                           /* an array of a node                                */
-  EDF_VALUE, EDF_GRAD, EDF_M, EDF_S,
-  EDF_OWN                                /* what the device keeps from Forward to Backward    */
-} edf_which;
 typedef struct edf_route edf_route;
 typedef struct edf_window edf_window;
 typedef struct edf_device_table {
@@ -1692,7 +1720,8 @@ static void edf__sigmoid_backward(edf_node *y) {
     edf_addgrad(x, i, y->grad[i] * y->value[i] * (1 - y->value[i]));
 }
 static const edf_op edf__sigmoid_op = { "Sigmoid", NULL, edf__sigmoid_forward,
-  edf__sigmoid_backward, "y x", "y[i] = sigmoid(x[i])", "x.grad[i] += y.grad[i] y[i] (1 - y[i])" };
+  edf__sigmoid_backward, "y x", "y[i] = sigmoid(x[i])",
+  "x.grad[i] += y.grad[i] y[i] (1 - y[i])" };
 edf_node *edf_sigmoid_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__sigmoid_op, file, line, x);
 }
@@ -1811,7 +1840,7 @@ edf_node *edf_mean_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__mean_op, file, line, x);
 }
 
-/* ==== >>contraction  The definition of a contraction ===================================== */
+/* ==== >>loops  Loops by their definition ================================================= */
 
 static ptrdiff_t edf__entry(const edf_nest *nest, int operand, const ptrdiff_t *i) {
   ptrdiff_t entry = nest->start[operand];
@@ -1863,6 +1892,193 @@ EDF__USED static void edf__contract(edf__contraction *c, int assign, edf_node *c
   if (assign == EDF__PART) edf__zero_nest(&c->nest, 0, out + c->nest.start[EDF_OUT]);
   edf_contract_reference(&c->nest, out, edf__array_of(of, grads, EDF_A),
                          edf__array_of(of, grads, EDF_B));
+}
+
+/* ---- A spec: "...j = Ij, ...I". The index of a dimension is its letter, or for a dimension of
+   the dots its number from the right: 1 for the last one. */
+static const char *edf__name_of(char index) {
+  static char names[128][2];
+  names[(int)index][0] = index;
+  return names[(int)index];
+}
+static int edf__is_spec_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+typedef struct {
+  const char *spec;
+  const char *at;                        /* what is read next                                 */
+  edf_node *y;                           /* the node that runs, or NULL                       */
+  edf_nest nest;
+  const edf_node *source[EDF_MAX_INDEX]; /* the operand that gave a loop its size             */
+} edf__spec;
+
+/* Stops with a message about the spec, and a list of the inputs. */
+EDF__NORETURN static void edf__fail_spec(const edf__spec *s, const char *what) {
+  const char *list = "";
+  edf__site at = s->y ? edf__site_of(s->y) : edf__call_of("edf_loops");
+  for (int k = 0; s->y && k < s->y->n_in; k++)
+    list = edf__text("%s\n  %s", list, edf__show(s->y->in[k]));
+  edf__fail(at, "\"%s\": %s%s", s->spec, what, list);
+}
+/* Stops because an index has the size n in x, and another size in an operand before it. */
+EDF__NORETURN static void edf__fail_size(const edf__spec *s, const edf_loop *l, int n,
+                                         const edf_node *x) {
+  edf__site at = s->y ? edf__site_of(s->y) : edf__call_of("edf_loops");
+  const edf_node *of[2] = { x, s->source[l - s->nest.loop] };
+  const int size[2] = { n, (int)l->n };
+  int dot = *l->index <= '8';            /* a dimension of "..."                              */
+  const char *sizes = "";
+  for (int k = 0; k < 2; k++)
+    sizes = edf__text("%s\n  %s is %s in %s", sizes, dot ? "it" : l->index,
+                      size[k] ? edf__text("%d", size[k]) : "the batch", edf__show(of[k]));
+  edf__fail(at, dot ? "\"%s\": dimension %s from the right has two different sizes%s"
+                    : "\"%s\": index %s has two different sizes%s", s->spec, l->index, sizes);
+}
+/* Returns the loop of an index. A new loop has the size -1. */
+static edf_loop *edf__loop_of(edf__spec *s, char index) {
+  edf_nest *t = &s->nest;
+  edf_loop fresh = { -1, { 0, 0, 0 }, edf__name_of(index) };
+  int k = 0;
+  while (k < t->n && t->loop[k].index != fresh.index) k++;
+  if (k == EDF_MAX_INDEX) edf__fail_spec(s, edf__text("more than %d indices", EDF_MAX_INDEX));
+  if (k == t->n) t->loop[t->n++] = fresh;
+  return &t->loop[k];
+}
+/* Reads the letters of an operand. Returns the first, and sets *dots and their number *n. */
+static const char *edf__read_letters(edf__spec *s, int *dots, int *n) {
+  s->at += strspn(s->at, " ");
+  *dots = !strncmp(s->at, "...", 3);
+  const char *letters = s->at + 3 * *dots;
+  for (*n = 0; edf__is_spec_letter(letters[*n]); ++*n) {}
+  s->at = letters + *n;
+  s->at += strspn(s->at, " ");
+  return letters;
+}
+/* Reads an operand and adds its strides. x is the tensor, or NULL for the number 1. */
+static void edf__read_operand(edf__spec *s, int operand, const edf_node *x) {
+  int dots, n, rank = x ? x->rank : 0;
+  ptrdiff_t stride = 1;
+  const char *letters = edf__read_letters(s, &dots, &n);
+  if (dots ? n > rank : n != rank)
+    edf__fail_spec(s, edf__text("%d%s dimensions are expected, %s has %d", n,
+                                dots ? " or more" : "", x ? edf__label(x) : "edf_one", rank));
+  for (int d = rank - 1; d >= 0; d--) {
+    int from_right = rank - 1 - d, dot = from_right >= n;
+    char index = dot ? (char)('1' + from_right - n) : letters[n - 1 - from_right];
+    edf_loop *l = edf__loop_of(s, index);
+    const edf_node **source = &s->source[l - s->nest.loop];
+    if (l->n >= 0 && l->n != x->dim[d]) edf__fail_size(s, l, x->dim[d], x);
+    if (l->n < 0) *source = x;
+    l->n = x->dim[d];
+    l->s[operand] += stride;
+    stride *= x->dim[d];
+  }
+}
+static void edf__read_sign(edf__spec *s) {
+  s->nest.alpha = *s->at == '-' ? -1 : 1;
+  s->at += *s->at == '+' || *s->at == '-';
+  if (*s->at++ != '=') edf__fail_spec(s, "expected '=', as in \"bj = Ij, bI\"");
+}
+static void edf__begin_spec(edf__spec *s, const char *spec, edf_node *y) {
+  memset(s, 0, sizeof *s);
+  s->spec = s->at = spec;
+  s->y = y;
+}
+
+/* Returns the node that runs, or NULL. */
+static edf_node *edf__running(void) {
+  return edf.at >= 0 && edf.at < edf.n_compnodes ? edf.compnodes[edf.at] : NULL;
+}
+edf_nest edf_nest_of(const char *spec, edf_node *const of[3]) {
+  edf__spec s;
+  for (int k = 0; k < 3; k++) if (of[k]) edf__check_exists("edf_loops", of[k]);
+  edf__begin_spec(&s, spec, edf__running());
+  edf__read_operand(&s, EDF_OUT, of[EDF_OUT]);
+  edf__read_sign(&s);
+  edf__read_operand(&s, EDF_A, of[EDF_A]);
+  if (*s.at == ',') {
+    s.at++;
+    edf__read_operand(&s, EDF_B, of[EDF_B]);
+  } else if (of[EDF_B]) edf__fail_spec(&s, "expected ',' and the last operand");
+  if (*s.at) edf__fail_spec(&s, edf__text("cannot read \"%s\"", s.at));
+  return s.nest;
+}
+
+void edf_shape_by(edf_node *y, const char *spec) {
+  edf__spec s;
+  int dots, n, before = 0;
+  edf__check_exists("edf_shape_by", y);
+  edf__begin_spec(&s, spec, y);
+  const char *left = edf__read_letters(&s, &dots, &n);
+  edf__read_sign(&s);
+  for (int k = 0; k < y->n_in; k++) {
+    if (k && *s.at++ != ',') edf__fail_spec(&s, "there are more inputs than operands");
+    edf__read_operand(&s, EDF_A, y->in[k]);
+  }
+  if (*s.at) edf__fail_spec(&s, edf__text("cannot read \"%s\"", s.at));
+  for (int k = 0; dots && k < s.nest.n; k++) before += *s.nest.loop[k].index <= '8';
+  y->rank = before + n;
+  for (int d = 0; d < y->rank; d++) {
+    char index = d < before ? (char)('0' + before - d) : left[d - before];
+    y->dim[d] = (int)edf__loop_of(&s, index)->n;
+    if (y->dim[d] < 0) edf__fail_spec(&s, edf__text("no input has the index %c", index));
+  }
+}
+
+/* ---- Running loops on arrays of nodes. A node keeps the plans of its loops, for the batch for
+   which they were made. */
+const edf_operand edf_one = { NULL, EDF_OWN };
+
+typedef struct edf__planned {
+  struct edf__planned *next;
+  const char *spec;
+  edf_node *of[3];
+  int batch;
+  edf__contraction run;
+} edf__planned;
+
+/* Returns the plan of these loops. Outside of a pass this is `unkept`. */
+static edf__contraction *edf__plan_of(const char *spec, edf_node *const of[3],
+                                      edf__planned *unkept) {
+  edf_node *y = edf__running();
+  edf__planned *p = y ? y->planned : NULL;
+  while (p && (strcmp(p->spec, spec) || memcmp(p->of, of, sizeof p->of))) p = p->next;
+  if (p && p->batch == edf.batch) return &p->run;
+  edf_nest nest = edf_nest_of(spec, of);
+  if (!p && y) {
+    p = (edf__planned *)edf__alloc(&edf.computed, sizeof *p);
+    p->spec = edf__copy(&edf.computed, spec);
+    p->next = y->planned;
+    y->planned = p;
+  }
+  if (!p) p = unkept;
+  memcpy(p->of, of, sizeof p->of);
+  p->batch = edf.batch;
+  p->run.nest = nest;
+  p->run.planned = 0;
+  return &p->run;
+}
+
+void edf_loops(const char *spec, edf_operand out, edf_operand a, edf_operand b) {
+  edf_node *of[3] = { out.of, a.of, b.of }, *x = out.of;
+  unsigned grads = (unsigned)((out.which == EDF_GRAD) | (a.which == EDF_GRAD) << 1
+                              | (b.which == EDF_GRAD) << 2);
+  int assign = spec[strcspn(spec, "+-=")] == '=' ? EDF__ASSIGN : EDF__ADD;
+  edf__planned unkept;
+  const edf_operand *operand[] = { &out, &a, &b };
+  for (int k = 0; k < 3; k++)
+    if (!of[k] && (k == EDF_OUT || operand[k]->which != EDF_OWN))
+      edf__fail(edf__call_of("edf_loops"), "\"%s\": operand %d is NULL", spec, k);
+  if (out.which == EDF_GRAD) {           /* The first sum for a gradient replaces the 0.      */
+    if (!x->grad) return;
+    if (x->grad_is_zero) assign = EDF__ASSIGN;
+    x->grad_is_zero = 0;
+  }
+  memset(&unkept, 0, sizeof unkept);
+  edf__contraction *c = edf__plan_of(spec, of, &unkept);
+  edf__contract(c, assign, of, grads);
+  if (c == &unkept.run) edf__free(c->route);
 }
 
 /* ==== >>parser  Declarations and equations =============================================== */
@@ -2084,6 +2300,109 @@ edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) {
 }
 
 /* ==== >>products  Products, softmax, losses ============================================== */
+
+/* ---- Add, Sub, Mul   The operand of lower rank is repeated along the first dimensions ---- */
+static void edf__pair_shape_of_dots(edf_node *y) { edf_shape_by(y, "... = ..., ..."); }
+static edf_node *edf__node_of_loops(const edf_op *is, edf__site at, int n, edf_node **in) {
+  edf_op about = *is;
+  about.name = at.op;
+  edf_node *y = edf__computed(&about, at.file, at.line, n, in);
+  y->about = is;
+  y->nests = 2;
+  return edf__add_compnode(y);
+}
+
+/* y = a + b     a.grad += y.grad     b.grad += y.grad */
+static void edf__add_forward(edf_node *y) {
+  edf_loops("... = ...", edf_values(y), edf_values(y->in[0]), edf_one);
+  edf_loops("... += ...", edf_values(y), edf_values(y->in[1]), edf_one);
+}
+static void edf__add_backward(edf_node *y) {
+  edf_loops("... += ...", edf_grads(y->in[0]), edf_grads(y), edf_one);
+  edf_loops("... += ...", edf_grads(y->in[1]), edf_grads(y), edf_one);
+}
+static const edf_op edf__add_op = { "Add", edf__pair_shape_of_dots, edf__add_forward,
+  edf__add_backward, "y a b", "y[i] = a[i] + b[i]",
+  "a.grad[i] += y.grad[i]\nb.grad[i] += y.grad[i]" };
+
+/* y = a - b     a.grad += y.grad     b.grad -= y.grad */
+static void edf__sub_forward(edf_node *y) {
+  edf_loops("... = ...", edf_values(y), edf_values(y->in[0]), edf_one);
+  edf_loops("... -= ...", edf_values(y), edf_values(y->in[1]), edf_one);
+}
+static void edf__sub_backward(edf_node *y) {
+  edf_loops("... += ...", edf_grads(y->in[0]), edf_grads(y), edf_one);
+  edf_loops("... -= ...", edf_grads(y->in[1]), edf_grads(y), edf_one);
+}
+static const edf_op edf__sub_op = { "Sub", edf__pair_shape_of_dots, edf__sub_forward,
+  edf__sub_backward, "y a b", "y[i] = a[i] - b[i]",
+  "a.grad[i] += y.grad[i]\nb.grad[i] -= y.grad[i]" };
+
+/* y = a b     a.grad += y.grad b     b.grad += a y.grad */
+static void edf__mul_forward(edf_node *y) {
+  edf_loops("... = ..., ...", edf_values(y), edf_values(y->in[0]), edf_values(y->in[1]));
+}
+static void edf__mul_backward(edf_node *y) {
+  edf_node *a = y->in[0], *b = y->in[1];
+  edf_loops("... += ..., ...", edf_grads(a), edf_grads(y), edf_values(b));
+  edf_loops("... += ..., ...", edf_grads(b), edf_values(a), edf_grads(y));
+}
+static const edf_op edf__mul_op = { "Mul", edf__pair_shape_of_dots, edf__mul_forward,
+  edf__mul_backward, "y a b", "y[i] = a[i] b[i]",
+  "a.grad[i] += y.grad[i] b[i]\nb.grad[i] += a[i] y.grad[i]" };
+
+edf_node *edf_add_at(const char *file, int line, edf_node *a, edf_node *b) {
+  edf__site at = { "Add", file, line };
+  edf_node *in[2] = { a, b };
+  return edf__node_of_loops(&edf__add_op, at, 2, in);
+}
+edf_node *edf_sub_at(const char *file, int line, edf_node *a, edf_node *b) {
+  edf__site at = { "Sub", file, line };
+  edf_node *in[2] = { a, b };
+  return edf__node_of_loops(&edf__sub_op, at, 2, in);
+}
+edf_node *edf_mul_at(const char *file, int line, edf_node *a, edf_node *b) {
+  edf__site at = { "Mul", file, line };
+  edf_node *in[2] = { a, b };
+  return edf__node_of_loops(&edf__mul_op, at, 2, in);
+}
+
+/* ---- Affine   s[b,j] = W[I,j] x[b,I] - B[j], and its gradient by the swap rule ---- */
+static void edf__affine_shape(edf_node *s) { edf_shape_by(s, "...j = Ij, ...I, j"); }
+static void edf__affine_forward(edf_node *s) {
+  edf_node *W = s->in[0], *x = s->in[1], *B = s->in[2];
+  edf_loops("...j = Ij, ...I", edf_values(s), edf_values(W), edf_values(x));
+  edf_loops("...j -= j", edf_values(s), edf_values(B), edf_one);
+}
+static void edf__affine_backward(edf_node *s) {
+  edf_node *W = s->in[0], *x = s->in[1], *B = s->in[2];
+  edf_loops("Ij += ...j, ...I", edf_grads(W), edf_grads(s), edf_values(x));
+  edf_loops("...I += Ij, ...j", edf_grads(x), edf_values(W), edf_grads(s));
+  edf_loops("j -= ...j", edf_grads(B), edf_grads(s), edf_one);
+}
+static const edf_op edf__affine_op = { "Affine", edf__affine_shape, edf__affine_forward,
+  edf__affine_backward, "s W x B", "s[b,k] = W[N,k] x[b,N] - B[k]",
+  "W.grad[n,k] += s.grad[b,k] x[b,n]\nx.grad[b,n] += W[n,k] s.grad[b,k]\n"
+  "B.grad[k] -= s.grad[b,k]" };
+
+edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_node *x) {
+  edf__site at = { "Affine", file, line };
+  edf_node *in[3] = { Phi.w, x, Phi.b };
+  return edf__node_of_loops(&edf__affine_op, at, 3, in);
+}
+/* W is uniform in +-sqrt(3/n_in), which has variance 1/n_in, for sums of n_in products. */
+edf_affine_package edf_affine_params_at(const char *file, int line, int n_in, int n_out) {
+  edf_affine_package Phi;
+  edf__site at = { "edf_affine_params", file, line };
+  if (n_in < 1 || n_out < 1)
+    edf__fail(at, "%d inputs and %d outputs: expected at least 1 of each", n_in, n_out);
+  int n = ++edf.n_packages;
+  edf_real bound = edf__root((edf_real)3 / (edf_real)n_in);
+  Phi.w = edf_parameter_at(file, line, "w%d[%d,%d]", n, n_in, n_out);
+  Phi.b = edf_parameter_at(file, line, "b%d[%d]", n, n_out);
+  edf_init_uniform(Phi.w, -bound, bound);
+  return Phi;
+}
 
 /* ---- Softmax   P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j])
                   s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j])
@@ -3311,7 +3630,8 @@ static const edf_op edf__pair_op[] = {
             "a.grad[i] += y.grad[i] 1[b[i] <= a[i]]\nb.grad[i] += y.grad[i] 1[b[i] > a[i]]"),
   EDF__PAIR("Min", "y[i] = min(a[i], b[i])",
             "a.grad[i] += y.grad[i] 1[a[i] <= b[i]]\nb.grad[i] += y.grad[i] 1[a[i] > b[i]]"),
-  EDF__PAIR("Masked", "y[i] = a[i] b[i]", "a.grad[i] += y.grad[i] b[i]\nb.grad[i] += y.grad[i] a[i]") };
+  EDF__PAIR("Masked", "y[i] = a[i] b[i]",
+            "a.grad[i] += y.grad[i] b[i]\nb.grad[i] += y.grad[i] a[i]") };
 
 static void edf__pair_forward(edf_node *y) {
   const edf_node *a = y->in[0], *b = y->in[1];
@@ -3433,6 +3753,23 @@ static const edf_op edf__bce_op = { "BCELoss", edf__bce_shape, edf__bce_forward,
   "s.grad[i] += l.grad[i] (sigmoid(s[i]) - y[i])\ny.grad[i] -= l.grad[i] s[i]" };
 edf_node *edf_bce_loss_at(const char *file, int line, edf_node *s, edf_node *y) {
   return edf__node2(&edf__bce_op, file, line, s, y);
+}
+
+/* ---- MSE and MaskedMean are compositions. Their nodes have the op of the whole. ---- */
+edf_node *edf_mse_at(const char *file, int line, edf_node *a, edf_node *b) {
+  edf__site at = { "MSE", file, line };
+  edf_node *in[2] = { a, b }, *y = edf__node_of_loops(&edf__sub_op, at, 2, in);
+  y = edf__with_numbers(&at, &edf__function_op[EDF__SQUARE], 1, &y, 0, 0);
+  return edf__with_numbers(&at, &edf__mean_op, 1, &y, 0, 0);
+}
+edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *m) {
+  edf__site at = { "MaskedMean", file, line };
+  edf_node *in[2] = { x, m };
+  edf__check_operands(at, 2, in);
+  edf_node *y = edf__with_numbers(&at, &edf__pair_op[EDF__MASKED], 2, in, 0, 0);
+  in[0] = edf__with_numbers(&at, &edf__sum_op, 1, &y, 0, 0);
+  in[1] = edf__with_numbers(&at, &edf__sum_op, 1, &m, 0, 0);
+  return edf__with_numbers(&at, &edf__pair_op[EDF__DIV], 2, in, 0, 0);
 }
 
 /* Returns y->written. It is made at the first call. */
@@ -3761,7 +4098,8 @@ EDF__C_BEGIN
      edf_node *cube_at(const char *file, int line, edf_node *x) {
        return edf_node_at(&cube_op, file, line, 1, &x, NULL, 0);
      }
-   In the formulas the index i stands for all indices, and p for the first edf_real of the state.
+   In the formulas the index i stands for all indices, and p for the first edf_real of the
+   state.
    Errors: as edf_compnode. */
 edf_node *edf_node_at(const edf_op *op, const char *file, int line, int n, edf_node **in,
                       const void *state, size_t bytes);
@@ -4126,7 +4464,7 @@ static void edf__write_about(edf_page *out, const edf_node *x) {
 
 /* ---- Programs. A line of a slide is a heading, as its author wrote it. Below it are the nodes
    that run. Later steps of a recurrence have only a heading [t=1]. Writes the heading of x, if
-   it is not that of the node `before`. A line of one node has none if the node's is the same. */
+   it is not that of the node `before`. A line of one node has none if it looks the same. */
 static void edf__write_heading(edf_page *out, const edf_node *x, const edf_node *before) {
   static edf__written none;
   const edf__written *w = x->written ? x->written : &none;
@@ -4148,7 +4486,8 @@ static void edf__write_nodes(edf_page *out, int backward) {
   const edf_node *before = NULL, *from = NULL, *to = NULL;
   for (int k = 0, n = edf.n_compnodes; k <= n; k++) {
     const edf_node *x = k < n ? edf.compnodes[backward ? n - 1 - k : k] : NULL;
-    if (x && ((edf__print_node && edf__print_node(NULL, x, 0) < 0) || (backward && !(x->needs_grad && x->active)))) continue;
+    if (x && backward && !(x->needs_grad && x->active)) continue;
+    if (x && edf__print_node && edf__print_node(NULL, x, 0) < 0) continue;     /* a helper    */
     if (x && x->written && x->written->later > 1) {
       if (!from) from = x;
       to = x;

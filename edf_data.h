@@ -1426,6 +1426,8 @@ static const char *const edf_onnx__operators[][2] = {
   { "Sigmoid", "a Sigmoid/1" }, { "Tanh", "a Tanh/1" }, { "Relu", "a Relu/1" },
   { "Exp", "a Exp/1" }, { "Log", "a Log/1" }, { "Sqrt", "a Sqrt/1" }, { "Abs", "a Abs/1" },
   { "Sin", "a Sin/1" }, { "Cos", "a Cos/1" }, { "Softplus", "a Softplus/1" },
+  { "Add", "a b Add/2" }, { "Sub", "a b Sub/2" }, { "Mul", "a b Mul/2" },
+  { "Affine", "b a MatMul/2 c Sub/2" },
   { "Sign", "a Sign/1" }, { "Floor", "a Floor/1" }, { "Div", "a b Div/2" },
   { "Masked", "b Cast/1 to=9 a b Mul/2 0 Where/3" },
   { "Max", "a b Max/2" }, { "Min", "a b Min/2" }, { "Square", "a a Mul/2" },

@@ -132,8 +132,8 @@ static inline double edf_slide__no_answer(const edf_node *y) { (void)y; return 0
 #define edf_check_backward(y, lines)  ((void)(lines), edf_slide__no_answer(y))
 #endif
 
-/* ---- The compiled form of an equation, for tools. It is what runs: ONNX, the GPU, the trace and
-   prints read it. edf_contraction_of returns NULL for a node without an equation. */
+/* ---- The compiled form of an equation, for tools. It is what runs. Prints, ONNX, the GPU and
+   the trace read it. edf_contraction_of returns NULL for a node without an equation. */
 enum { EDF__MAX_REF = 32, EDF__MAX_MASK = 16 };
 typedef struct {                         /* a position in a tensor: 2*i+DI-1                  */
   int factor[EDF_MAX_INDEX];
@@ -175,7 +175,6 @@ typedef struct edf_contraction {
   edf_node **operand;                    /* the operands of `written`                         */
   int kind;                              /* 0 for sums; see edf__divisor                      */
   int runs;                              /* 1 if its contractions compute it                  */
-  int generic;                           /* 1 if its indices have the names of an operand's   */
   ptrdiff_t extent[EDF_MAX_INDEX];       /* size of each index, 0 for a batch, -1 if unknown  */
   const edf_ref *source[EDF_MAX_INDEX];  /* the tensor that gives the size, or NULL           */
   int padded[EDF_MAX_RANK];              /* of a padded copy: its dimensions, else 0          */
@@ -447,9 +446,12 @@ static void edf_slide__check_cases(const edf_equation *e, const char *at, unsign
 
 /* ==== >>sizes  The size of each index ==================================================== */
 
-static edf_contraction *edf__einsum_of(const edf_node *y) { return (edf_contraction *)y->state; }
+static edf_contraction *edf__einsum_of(const edf_node *y) {
+  return (edf_contraction *)y->state;
+}
 static void edf__einsum_shape(edf_node *y);
 edf_contraction *edf_contraction_of(const edf_node *y) {
+  edf__check_exists("edf_contraction_of", y);
   return y->shape == edf__einsum_shape ? edf__einsum_of(y) : NULL;
 }
 
@@ -529,8 +531,8 @@ EDF__NORETURN static void edf__read_error(const edf_contraction *m, edf_node **i
 /* Stops if position d of r reads outside. Before the rewriting (m->runs is 0) it may, if one of
    its indices has a bound. With i >= 0 it returns the largest size of index i, the only one
    without a size, or 0 for the unknown batch. With i = -1 all have a size. */
-static ptrdiff_t edf__check_read(const edf_contraction *m, edf_node **in, const edf_ref *r, int d,
-                                 int i) {
+static ptrdiff_t edf__check_read(const edf_contraction *m, edf_node **in, const edf_ref *r,
+                                 int d, int i) {
   const edf_place *p = &r->place[d];
   ptrdiff_t least, greatest, n = in[r->operand]->dim[d];
   if (!edf__reach(m, p, &least, &greatest) || n == 0) return 0;
@@ -544,7 +546,7 @@ static ptrdiff_t edf__check_read(const edf_contraction *m, edf_node **in, const 
 /* If a position has exactly one index without a size, that index is as large as it can be while
    every read of the position is inside. Returns 1 if a size was found. */
 static int edf__find_sizes_in_sums(edf_contraction *m, edf_node **in) {
-  const edf_contraction before = *m;         /* Sizes that are found now count in the next call.  */
+  const edf_contraction before = *m;     /* Sizes that are found now count in the next call.  */
   unsigned unknown = 0;
   int found = 0;
   for (int i = 0; i < m->e.n_index; i++) unknown |= (unsigned)(m->extent[i] < 0) << i;
@@ -793,8 +795,8 @@ static int edf__is_equation(const edf_node *y) {
 /* ---- Constructors */
 
 /* Makes the node of an equation that needs no more rewriting. The op computes it. */
-static edf_node *edf__einsum_node(edf__site at, const edf_op *op, const edf_contraction *m, int n,
-                                  edf_node **in) {
+static edf_node *edf__einsum_node(edf__site at, const edf_op *op, const edf_contraction *m,
+                                  int n, edf_node **in) {
   edf_op about = *op;
   about.name = at.op;
   edf_node *y = edf__computed(&about, at.file, at.line, n, in);
@@ -996,15 +998,20 @@ static void edf__any_letter(edf__letters *l, const edf_node *x) {
   while (!edf__add_letter(l, any)) ++*any;         /* i, j, k ... */
 }
 
+/* Returns the indices of x as a text, or NULL if nothing names them. */
+static const char *edf__named_indices(const edf_node *x) {
+  static const char *const affine[] = { "[j]", "[b,j]", "[b,t,j]", "[b,h,t,j]" };
+  if (x->written && x->written->letters) return x->written->letters;
+  return x->about == &edf__affine_op && x->rank <= 4 ? affine[x->rank - 1] : NULL;
+}
 static int edf__names_indices(const edf_node *x) {
-  return (x->written && x->written->letters) ||
-         (edf__is_equation(x) && !edf__einsum_of(x)->generic);
+  return edf__named_indices(x) || edf__is_equation(x);
 }
 /* Returns the node whose indices x has, or NULL if nothing names them. */
 static const edf_node *edf__letter_source(const edf_node *x) {
   while (!edf__names_indices(x) && x->n_in && !(x->written && x->written->letters_of < 0)) {
     int second = x->n_in == 2 && x->in[1]->rank > x->in[0]->rank;
-    if (x->n_in == 2 && edf__is_equation(x) && x->in[0]->rank == x->in[1]->rank)
+    if (x->n_in == 2 && x->nests && x->in[0]->rank == x->in[1]->rank)
       second = !edf__letter_source(x->in[0]);
     x = x->in[x->written && x->written->letters_of ? x->written->letters_of : second];
   }
@@ -1014,7 +1021,7 @@ static const edf_node *edf__letter_source(const edf_node *x) {
 static inline edf__letters edf__letters_of(const edf_node *y) {
   edf__letters l = { 0, { { 0 } } };
   const edf_node *x = edf__letter_source(y);
-  const char *c = x && x->written ? x->written->letters : NULL;
+  const char *c = x ? edf__named_indices(x) : NULL;
   const edf_equation *e = x && !c ? &edf__einsum_of(x)->e : NULL;
   for (int d = 0; x && d < x->rank; d++) {
     int i = e ? edf__alone(e, &e->ref->place[d]) : -1;
@@ -1440,7 +1447,7 @@ static const edf_op edf_slide__batch_norm_op = { "BatchNorm", edf_slide__batch_n
    The other tensor has the entries. The state is an equation. Its tensors are the left side, x,
    and one tensor k for each position that is looked up. */
 typedef struct {
-  const edf_contraction *m;                  /* the state of the node                             */
+  const edf_contraction *m;              /* the state of the node                             */
   const edf_node *entries, *table;
   const edf_ref *at;                    /* the index positions of `entries`                  */
   edf_ref of;                           /* those of `table`, with the last entry's classes   */
@@ -1620,7 +1627,7 @@ enum { EDF_SLIDE__BOUNDS = 4, EDF_SLIDE__LOOPS = 2, EDF_SLIDE__DEPTH = 32,
 typedef struct edf_slide__slide edf_slide__slide;
 typedef struct edf_slide__statement {    /* a line that is an equation                        */
   edf_slide__slide *slide;
-  edf_contraction m;                         /* its indices, their sizes, and all its tensors     */
+  edf_contraction m;                     /* its indices, their sizes, and all its tensors     */
   edf_node *of[EDF__MAX_REF];            /* the node of each tensor, or NULL                  */
   edf_slide__expr *tensor[EDF__MAX_REF + 1];         /* the expression of each tensor         */
   int depth;                             /* depth of the factor that is being read            */
@@ -1893,8 +1900,8 @@ static void edf_slide__read_summand(edf_equation *e, edf_place *place, int sign)
   *sum += sign * factor;
   if (*sum == 0) edf__syntax(s, place->at, "index %s cancels out in this position", name);
 }
-/* Reads an index position of tensor f: a sum of indices, a lookup w[b,t] or floor(...), or a group
-   (I,J), whose factors come later. */
+/* Reads an index position of tensor f: a sum of indices, a lookup w[b,t] or floor(...), or a
+   group (I,J), whose factors come later. */
 static void edf_slide__read_place(edf_slide__statement *l, int f) {
   edf__scan *s = l->m.e.scan;
   edf_slide__expr *x = NULL;
@@ -4027,7 +4034,8 @@ static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf_ref left) {
   const char *time = "";
   for (int k = 0; k < l->n_loop && l->fixed; k++) {
     if (l->loop[k] < 0) continue;        /* a given step                                      */
-    int t = l->at[l->loop[k]], T = (int)l->m.extent[l->loop[k]], order = l->back[k] ? T - 1 - t : t;
+    int t = l->at[l->loop[k]], T = (int)l->m.extent[l->loop[k]];
+    int order = l->back[k] ? T - 1 - t : t;
     if (order > later) later = order > l->reach[k] ? 2 : 1;
   }
   if (!l->told++) later = 0;             /* its first step, where earlier ones are given      */
@@ -4578,8 +4586,8 @@ static void edf_slide__read_over_nodes(edf_slide__slide *all, const edf__site *a
   for (int k = 0; k < n || k < wanted; k++)
     edf_write(&list, "\n  %s = %s", k < wanted ? name[k].name : "(no name)",
               k < n ? edf__show(in[k]) : "NULL or missing");
-  edf__syntax(&all->scan, all->scan.text, "the text has %d operands, but %d %s given%s", wanted, n,
-              n == 1 ? "was" : "were", list.at);
+  edf__syntax(&all->scan, all->scan.text, "the text has %d operands, but %d %s given%s", wanted,
+              n, n == 1 ? "was" : "were", list.at);
 }
 static edf_node *edf_slide__lines(const edf__site *at, const char *text, int n, int needed,
                                   edf_node **in) {
@@ -4627,18 +4635,18 @@ static void edf_slide__check_products(const edf_slide__statement *l) {
     for (f = p->in; f; f = f->next) {
       int scalar = f->sort == EDF_SLIDE__A_NAME && edf_slide__index_for(&l->m.e, f->at) < 0;
       tensors += f->sort == EDF_SLIDE__A_TENSOR || scalar;
-      if ((f->sort == EDF_SLIDE__A_TENSOR && !f->in) || scalar || f->sort == EDF_SLIDE__A_NUMBER)
+      if (f->sort == EDF_SLIDE__A_TENSOR ? !f->in : scalar || f->sort == EDF_SLIDE__A_NUMBER)
         continue;
-      edf__syntax(s, f->at, "an Einsum is a sum of products of tensors: a function is a node of "
-                  "its own, and Equations reads any line");
+      edf__syntax(s, f->at, "an Einsum is a sum of products of tensors: a function is a node "
+                  "of its own, and Equations reads any line");
     }
     if (!tensors)
       edf__syntax(s, p->at, "a term needs a tensor; for a constant use a scalar Parameter or "
                   "Input: one - G[b,j]");
   }
   if (l->adds || l->loops || l->n_mask || l->where->in || l->right->next)
-    edf__syntax(s, l->where->at, "an Einsum is y[b,j] = a sum of products of tensors: Equations "
-                "reads any line");
+    edf__syntax(s, l->where->at, "an Einsum is y[b,j] = a sum of products of tensors: "
+                "Equations reads any line");
 }
 static edf_node *edf__parsed(const edf__site *at, const char *text, int n, edf_node **in) {
   edf_slide__slide *all = (edf_slide__slide *)edf_slide__alloc(sizeof *all);
@@ -4679,79 +4687,6 @@ edf_node *edf_find(const char *name) {
 }
 
 /* ==== >>layers  Layers, from normalisation to recurrences ================================ */
-
-/* ---- Add, Sub, Mul   y[i,j] = a[i,j] + b[j] : equations. The operand of lower rank has the
-   last indices of the other. */
-static edf_node *edf__pairwise(const char *op, const char *sign, const char *file, int line,
-                               edf_node *a, edf_node *b) {
-  edf__site at = { op, file, line };
-  edf_node *in[2] = { a, b };
-  edf__check_operands(at, 2, in);
-  int n = a->rank > b->rank ? a->rank : b->rank;
-  const char *index[2], *all = "i,j,k,l,m,n,o,p";
-  for (int k = 0; k < 2; k++) {
-    int rank = in[k]->rank;
-    index[k] = rank ? edf__text("[%.*s]", 2 * rank - 1, all + 2 * (n - rank)) : "";
-  }
-  const char *left = index[b->rank == n];
-  const char *text = edf__text("y%s = a%s %sb%s", left, index[0], sign, index[1]);
-  edf_node *y = edf__parsed(&at, text, 2, in);
-  edf__einsum_of(y)->generic = 1;
-  return y;
-}
-edf_node *edf_add_at(const char *file, int line, edf_node *a, edf_node *b) {
-  return edf__pairwise("Add", "+ ", file, line, a, b);
-}
-edf_node *edf_sub_at(const char *file, int line, edf_node *a, edf_node *b) {
-  return edf__pairwise("Sub", "- ", file, line, a, b);
-}
-edf_node *edf_mul_at(const char *file, int line, edf_node *a, edf_node *b) {
-  return edf__pairwise("Mul", "", file, line, a, b);
-}
-
-/* ---- MSE and MaskedMean are compositions. Their nodes have the op of the whole. ---- */
-edf_node *edf_mse_at(const char *file, int line, edf_node *a, edf_node *b) {
-  edf__site at = { "MSE", file, line };
-  edf_node *y = edf__pairwise("MSE", "- ", file, line, a, b);
-  y = edf__with_numbers(&at, &edf__function_op[EDF__SQUARE], 1, &y, 0, 0);
-  return edf__with_numbers(&at, &edf__mean_op, 1, &y, 0, 0);
-}
-edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *m) {
-  edf__site at = { "MaskedMean", file, line };
-  edf_node *in[2] = { x, m };
-  edf__check_operands(at, 2, in);
-  edf_node *y = edf__with_numbers(&at, &edf__pair_op[EDF__MASKED], 2, in, 0, 0);
-  in[0] = edf__with_numbers(&at, &edf__sum_op, 1, &y, 0, 0);
-  in[1] = edf__with_numbers(&at, &edf__sum_op, 1, &m, 0, 0);
-  return edf__with_numbers(&at, &edf__pair_op[EDF__DIV], 2, in, 0, 0);
-}
-
-/* ---- Affine   s[b,j] = W[I,j] x[b,I] - B[j] : an equation for each rank of x ---- */
-
-/* W is uniform in +-sqrt(3/n_in), which has variance 1/n_in, for sums of n_in products. */
-edf_affine_package edf_affine_params_at(const char *file, int line, int n_in, int n_out) {
-  edf_affine_package Phi;
-  edf__site at = { "edf_affine_params", file, line };
-  if (n_in < 1 || n_out < 1)
-    edf__fail(at, "%d inputs and %d outputs: expected at least 1 of each", n_in, n_out);
-  int n = ++edf.n_packages;
-  edf_real bound = edf__root((edf_real)3 / (edf_real)n_in);
-  Phi.w = edf_parameter_at(file, line, "w%d[%d,%d]", n, n_in, n_out);
-  Phi.b = edf_parameter_at(file, line, "b%d[%d]", n, n_out);
-  edf_init_uniform(Phi.w, -bound, bound);
-  return Phi;
-}
-edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_node *x) {
-  static const char *const equation[] = { "s[j] = W[I,j] x[I] - B[j]",
-    "s[b,j] = W[I,j] x[b,I] - B[j]", "s[b,t,j] = W[I,j] x[b,t,I] - B[j]",
-    "s[b,h,t,j] = W[I,j] x[b,h,t,I] - B[j]" };
-  edf__site at = { "Affine", file, line };
-  edf_node *in[3] = { Phi.w, x, Phi.b };
-  edf__check_operands(at, 3, in);
-  if (x->rank < 1 || x->rank > 4)
-    edf__fail(at, "x has %d dimensions, expected 1 to 4\n  x = %s", x->rank, edf__show(x));
-  return edf__parsed(&at, equation[x->rank - 1], 3, in);
-}
 
 /* Returns the last `rank` indices as a text: [i,j]. */
 static const char *edf_slide__last_letters(const edf__letters *l, int rank) {
@@ -5060,8 +4995,7 @@ static const edf_node *edf__node_of(const edf_node *y, const edf_ref *r) {
 static void edf__write_letter(edf_page *out, const char *before, const edf_node *y, int i,
                               int in_loop) {
   const edf_equation *e = edf__shown(y);
-  edf__letters l = edf__letters_of(y);
-  const char *name = edf__einsum_of(y)->generic ? l.name[i] : e->index[i].name, *first = name;
+  const char *name = e->index[i].name, *first = name;
   int same = 0, left = e->index[i].left;
   for (const edf_place *p = e->ref->place; p < e->ref->place + e->ref->rank; p++)
     left |= p->by && edf__ref_has(&e->ref[p->by]) >> i & 1;
@@ -5231,10 +5165,12 @@ static void edf__write_equation_backward(edf_page *out, const edf_node *y) {
 /* ==== >>formulas  The formulas of other nodes ============================================ */
 /* The formula of an op is a line of the notation. An index of it stands for several of a node:
      i  all     b  those before the row     k  the row     t, u  the first of the row, the rest
+     n  an index that y does not have
    A capital is summed, I or alone their size. The row is the indices that y does not have, or
-   along which it is computed. p and q are the numbers of the state, and ? is the sign of a Test. For Concat, p is where the
-   part of y begins that input x fills, and the formula is written for each input. Lines after a
-   blank line hold if edf.training is 0. Only names are replaced. */
+   along which it is computed. p and q are the numbers of the state, and ? is the sign of a
+   Test. For Concat, p is where the part of y begins that input x fills, and the formula is
+   written for each input. Lines after a blank line hold if edf.training is 0. Only names are
+   replaced. */
 typedef struct {
   const edf_node *y;
   edf__letters letters;
@@ -5242,7 +5178,7 @@ typedef struct {
   double part;                           /* where the part of Concat's y begins               */
 } edf_slide__formula;
 
-/* Returns the tensor of y with this name of n characters, or NULL. about->tensors lists them. */
+/* Returns the tensor of y with this name of n letters, or NULL. about->tensors lists them. */
 static const edf_node *edf_slide__tensor_named(const edf_slide__formula *f, const char *name,
                                                size_t n) {
   const char *list = f->y->about->tensors;
@@ -5253,10 +5189,18 @@ static const edf_node *edf_slide__tensor_named(const edf_slide__formula *f, cons
   }
   return NULL;
 }
+/* Returns the first letter from i on that is no index of the node. A capital stays one. */
+static char edf_slide__free_letter(const edf_slide__formula *f, char index) {
+  char letter = 'i';
+  for (int d = 0; d < f->letters.n; d++)
+    if (*f->letters.name[d] == letter) { letter++; d = -1; }
+  return index == 'N' ? edf__upper(letter) : letter;
+}
 /* Adds the indices of the node for which an index of the formula stands. */
 static void edf_slide__add_range(const edf_slide__formula *f, char index, edf__letters *to) {
   char c = edf__lower(index);
   int n = f->letters.n, begin = n - f->row, from = strchr("ktu", c) ? begin + (c == 'u') : 0;
+  if (c == 'n') index = edf_slide__free_letter(f, index);
   if (!strchr("ibktu", c)) { to->name[to->n++][0] = index; return; }
   if (c == 'b') n = begin;
   if (c == 't') n = begin + !f->lacks;
@@ -5343,13 +5287,16 @@ static void edf_slide__write_words(edf_page *out, const edf_slide__formula *f, c
 static void edf_slide__write_loop(edf_page *out, const edf_slide__formula *f, const char *c,
                                   size_t n) {
   edf__letters loops = { 0, { { 0 } } };
-  const char *left = (const char *)memchr(c, '[', strcspn(c, "="));
-  for (; left && *left != '='; left++)
-    if (strchr("ibktun", *left) && strchr("[,", left[-1]) && strchr(",+]", left[1])
-        && !(*left == 'b' && loops.n && left[1] == ']')) edf_slide__add_range(f, *left, &loops);
+  for (const char *index = "ibtunk"; *index; index++)
+    for (size_t at = 1; at + 1 < n; at++)
+      if (c[at] == *index && strchr("[,", c[at - 1]) && strchr(",+]", c[at + 1])) {
+        edf_slide__add_range(f, *index, &loops);
+        break;
+      }
   if (loops.n) edf_write(out, "for ");
   edf_slide__write_list(out, &loops, 0, ",", "");
-  if (edf_slide__is_causal(f->y) && loops.n > 1) edf_write(out, "<=%s", loops.name[loops.n - 2]);
+  if (edf_slide__is_causal(f->y) && loops.n > 1)
+    edf_write(out, "<=%s", loops.name[loops.n - 2]);
   if (loops.n) edf_write(out, ": ");
   edf_slide__write_words(out, f, c, n);
   edf_write(out, "\n");
@@ -5367,7 +5314,8 @@ static void edf_slide__write_formula(edf_page *out, const edf_node *y, int backw
   f.y = y;
   f.letters = edf__letters_of(longer ? x : y);
   f.row = longer ? x->rank - y->rank : edf_slide__row_dims(y);
-  if (y->about == &edf_slide__extent_op) f.row = f.letters.n - (int)*(const edf_real *)y->state - 1;
+  if (y->about == &edf_slide__extent_op)
+    f.row = f.letters.n - (int)*(const edf_real *)y->state - 1;
   for (; f.operand < n; f.operand++) {
     f.lacks = joins && y->in[f.operand]->rank < y->rank;
     for (const char *c = blank ? blank + 2 : text; *c && *c != '\n' && f.operand < most;) {
@@ -5801,7 +5749,8 @@ static edf_node *edf_slide__node_again(const edf_slide__answer *a, const edf_nod
   edf_node *in[EDF__MAX_REF] = { NULL };
   int n = m ? m->written.n_operand : y->n_in;
   for (int i = 0; i < n && i < EDF__MAX_REF; i++)
-    for (int k = 0; k < a->n; k++) if (a->node[k] == (m ? m->operand[i] : y->in[i])) in[i] = x[k];
+    for (int k = 0; k < a->n; k++)
+      if (a->node[k] == (m ? m->operand[i] : y->in[i])) in[i] = x[k];
   if (m) return edf__equation_node(&at, y->about, m->kind, &m->written, n, in);
   edf_node *copy = edf__computed(y->about, y->file, y->line, n, in);
   copy->rank = y->rank;

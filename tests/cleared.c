@@ -92,6 +92,11 @@ static void write_node(const edf_node *x, edf_part part) {
   edf_write_node(&page, x, part);
 }
 
+static void nest_of(edf_node *a, edf_node *b) {
+  edf_node *of[3] = { live(), a, b };
+  edf_nest_of(b ? "ij = ij, ij" : "ij = ij", of);
+}
+
 #define UNARY(OF) \
   OF(edf_sigmoid_at(AT, x)) OF(edf_tanh_at(AT, x)) OF(edf_relu_at(AT, x)) \
   OF(edf_softmax_at(AT, x)) OF(edf_sum_at(AT, x)) OF(edf_mean_at(AT, x)) \
@@ -154,11 +159,14 @@ static void write_node(const edf_node *x, edf_part part) {
   OF(edf_check_backward(x, "")) OF(edf_view(x)) OF(edf_set(x, array(4))) \
   OF(edf_mean_value(x)) OF(edf_error_rate(x, live())) OF(edf_error_rate(live(), x)) \
   OF(edf_save_onnx(file("model.onnx"), x)) OF(edf_doctor(x)) OF(edf_check(x)) \
-  OF(batches(x, NULL)) OF(next(x, NULL))
+  OF(batches(x, NULL)) OF(next(x, NULL)) OF(edf_contraction_of(x)) \
+  OF(edf_shape_by(x, "ij = ij")) \
+  OF(edf_loops("ij = ij", edf_values(live()), edf_values(x), edf_one)) \
+  OF(edf_loops("ij = ij", edf_values(x), edf_values(live()), edf_one))
 #define OPTIONAL(OF)                        /* In these calls, x may be NULL. */ \
   OF(edf_compnode_at(AT, "Mine", NULL, nothing, NULL, live(), x, END)) \
   OF(edf_text_at(AT, "y[i,j] = u[i,j]", live(), x, END)) \
-  OF(batches(live(), x)) OF(next(live(), x)) \
+  OF(batches(live(), x)) OF(next(live(), x)) OF(nest_of(live(), x)) \
   OF(edf_cell_at(AT, &edf_lstm_cell, lstm(3, x), live(), state(x, live()))) \
   OF(edf_cell_at(AT, &edf_lstm_cell, lstm(3, x), live(), state(live(), x)))
 #define CALLS(OF) UNARY(OF) BINARIES(OF) NODES(OF) LAYERS(OF) USES(OF) OPTIONAL(OF)

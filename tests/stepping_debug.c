@@ -7,7 +7,7 @@
 #endif
 #define EDF_DEBUG
 #define EDF_IMPLEMENTATION
-#include "edf.h"
+#include "edf_slide.h"
 
 static void copies_all_but_one(CompNode *y) {
   for (size_t i = 1; i < y->size; i++) y->value[i] = y->in[0]->value[i];
