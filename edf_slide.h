@@ -17,13 +17,16 @@
 
    Private names of edf.h that are used here:
 
-     EDF__MASKED EDF__MAX_REF edf__add_compnode edf__add_leaf edf__alone edf__canonical
-     edf__caret edf__caught edf__check_rank edf__check_single edf__class_in edf__compare_names
-     edf__computed edf_contraction edf__einsum_shape edf_equation edf__equation_node edf__fail
-     edf__find_extents edf__grow edf__index_of edf__is_capital edf__letters edf__letters_of
-     edf__log_softmax_op edf__message edf__new_node edf__pair_op edf__parse_tensor edf_place
-     edf__reach edf__read_declared edf__read_number edf_ref edf__scan edf__scan_of edf__show
-     edf__site edf__softmax_op edf__syntax edf__text edf__write edf__write_equation
+     EDF__ADD EDF__ASSIGN EDF__NORETURN EDF__PART EDF__SHOWN EDF__USED edf__accept
+     edf__add_compnode edf__add_leaf edf__affine_op edf__alloc edf__array_of edf__canonical
+     edf__caret edf__caught edf__check_exists edf__check_operands edf__class_in edf__columns
+     edf__compare_names edf__computed edf__contract edf__contraction edf__dot edf__entry
+     edf__expect edf__fail edf__fill edf__found edf__free edf__grow edf__header edf__identifier
+     edf__is_capital edf__is_digit edf__is_letter edf__label edf__log_softmax_op edf__lower
+     edf__message edf__n_nodes edf__new_node edf__nth edf__operands edf__peek edf__print_node
+     edf__read_declared edf__read_number edf__scan edf__scan_of edf__show edf__site
+     edf__softmax_op edf__syntax edf__text edf__total edf__upper edf__without_batch
+     edf__write
 
    Contents: search for >>helpers, >>over, >>equations, >>layers, >>ways, >>answers. */
 #if !defined(EDF_H) || \
@@ -134,7 +137,7 @@ static inline double edf_slide__no_answer(const edf_node *y) { (void)y; return 0
 
 /* ---- The compiled form of an equation, for tools. It is what runs. Prints, ONNX, the GPU and
    the trace read it. edf_contraction_of returns NULL for a node without an equation. */
-enum { EDF__MAX_REF = 32, EDF__MAX_MASK = 16 };
+enum { EDF_SLIDE__MAX_REF = 32, EDF_SLIDE__MAX_MASK = 16 };
 typedef struct {                         /* a position in a tensor: 2*i+DI-1                  */
   int factor[EDF_MAX_INDEX];
   int constant;
@@ -163,17 +166,17 @@ typedef struct {
   struct edf__scan *scan;                /* its text, for messages                            */
   int n_index, n_ref, n_term, n_operand;
   edf_index index[EDF_MAX_INDEX];
-  edf_term term[EDF__MAX_REF];
+  edf_term term[EDF_SLIDE__MAX_REF];
   edf_ref *ref;                          /* ref[0] is the left-hand side                      */
   int n_mask;
-  edf_mask mask[EDF__MAX_MASK];          /* low and high are numbers of indices.              */
+  edf_mask mask[EDF_SLIDE__MAX_MASK];    /* low and high are numbers of indices.              */
 } edf_equation;
 /* The state of an equation's node. */
 typedef struct edf_contraction {
   edf_equation e;                        /* as it runs: two factors a term, no read outside   */
   edf_equation written;                  /* as the program wrote it, for prints               */
   edf_node **operand;                    /* the operands of `written`                         */
-  int kind;                              /* 0 for sums; see edf__divisor                      */
+  int kind;                              /* 0 for sums; see edf_slide__divisor                */
   int runs;                              /* 1 if its contractions compute it                  */
   ptrdiff_t extent[EDF_MAX_INDEX];       /* size of each index, 0 for a batch, -1 if unknown  */
   const edf_ref *source[EDF_MAX_INDEX];  /* the tensor that gives the size, or NULL           */
@@ -377,7 +380,7 @@ static void edf_slide__set(edf_node *p, edf_real number) {
 
 /* ==== >>contractions  Equations as they are compiled ===================================== */
 
-static int edf__index_of(edf_equation *e, const char *name) {
+static int edf_slide__index_of(edf_equation *e, const char *name) {
   for (int i = 0; i < e->n_index; i++) if (!strcmp(e->index[i].name, name)) return i;
   if (e->n_index == EDF_MAX_INDEX)
     edf__syntax(e->scan, name, "an equation has at most %d indices", EDF_MAX_INDEX);
@@ -386,42 +389,42 @@ static int edf__index_of(edf_equation *e, const char *name) {
   return e->n_index++;
 }
 
-static int edf__first_sign(edf__scan *s) { return edf__accept(s, '-') ? -1 : 1; }
+static int edf_slide__first_sign(edf__scan *s) { return edf__accept(s, '-') ? -1 : 1; }
 
 /* Adds a tensor, all zero, to an equation. It may move the others. */
-static edf_ref *edf__next_ref(edf_equation *e) {
-  if (e->n_ref == EDF__MAX_REF)
-    edf__syntax(e->scan, e->scan->at, "an equation has at most %d tensors", EDF__MAX_REF);
+static edf_ref *edf_slide__next_ref(edf_equation *e) {
+  if (e->n_ref == EDF_SLIDE__MAX_REF)
+    edf__syntax(e->scan, e->scan->at, "an equation has at most %d tensors", EDF_SLIDE__MAX_REF);
   size_t n = (size_t)++e->n_ref;
   e->ref = (edf_ref *)edf__grow(&edf.computed, e->ref, n * sizeof *e->ref);
   return (edf_ref *)memset(&e->ref[n - 1], 0, sizeof *e->ref);
 }
 /* ---- The indices of a part of an equation: bit i stands for index i. */
-static unsigned edf__place_has(const edf_place *p) {
+static unsigned edf_slide__place_has(const edf_place *p) {
   unsigned has = 0;
   for (int i = 0; i < EDF_MAX_INDEX; i++) has |= (unsigned)(p->factor[i] != 0) << i;
   return has;
 }
-static unsigned edf__ref_has(const edf_ref *r) {
+static unsigned edf_slide__ref_has(const edf_ref *r) {
   unsigned has = 0;
-  for (int d = 0; d < r->rank; d++) has |= edf__place_has(&r->place[d]);
+  for (int d = 0; d < r->rank; d++) has |= edf_slide__place_has(&r->place[d]);
   return has;
 }
-static unsigned edf__term_has(const edf_equation *e, const edf_term *t) {
+static unsigned edf_slide__term_has(const edf_equation *e, const edf_term *t) {
   unsigned has = 0;
-  for (int f = t->first; f < t->first + t->n; f++) has |= edf__ref_has(&e->ref[f]);
+  for (int f = t->first; f < t->first + t->n; f++) has |= edf_slide__ref_has(&e->ref[f]);
   return has;
 }
 /* Returns the index that is alone in its position, or -1. */
-static int edf__alone(const edf_equation *e, const edf_place *p) {
+static int edf_slide__alone(const edf_equation *e, const edf_place *p) {
   for (int i = 0; i < e->n_index; i++)
-    if (p->factor[i] == 1 && p->constant == 0 && edf__place_has(p) == 1u << i) return i;
+    if (p->factor[i] == 1 && p->constant == 0 && edf_slide__place_has(p) == 1u << i) return i;
   return -1;
 }
 
 static unsigned edf_slide__refs_have(const edf_equation *e, int f, int end) {
   unsigned has = 0;
-  for (; f < end; f++) has |= edf__ref_has(&e->ref[f]);
+  for (; f < end; f++) has |= edf_slide__ref_has(&e->ref[f]);
   return has;
 }
 
@@ -446,26 +449,26 @@ static void edf_slide__check_cases(const edf_equation *e, const char *at, unsign
 
 /* ==== >>sizes  The size of each index ==================================================== */
 
-static edf_contraction *edf__einsum_of(const edf_node *y) {
+static edf_contraction *edf_slide__einsum_of(const edf_node *y) {
   return (edf_contraction *)y->state;
 }
-static void edf__einsum_shape(edf_node *y);
+static void edf_slide__einsum_shape(edf_node *y);
 edf_contraction *edf_contraction_of(const edf_node *y) {
   edf__check_exists("edf_contraction_of", y);
-  return y->shape == edf__einsum_shape ? edf__einsum_of(y) : NULL;
+  return y->shape == edf_slide__einsum_shape ? edf_slide__einsum_of(y) : NULL;
 }
 
-static const char *edf__show_ref(const edf_ref *r, edf_node **in) {
+static const char *edf_slide__show_ref(const edf_ref *r, edf_node **in) {
   return edf__text("%s = %s", r->name, edf__show(in[r->operand]));
 }
 /* Returns a line of a message:  I is 100 in x = Relu "h" [b=64, 100]   built at hw1.c:55 */
-static const char *edf__show_size(const edf_index *l, ptrdiff_t n, const edf_ref *r,
-                                  edf_node **in) {
+static const char *edf_slide__show_size(const edf_index *l, ptrdiff_t n, const edf_ref *r,
+                                        edf_node **in) {
   return edf__text("\n  %s is %s in %s", l->name, n ? edf__text("%ld", (long)n) : "the batch",
-                   edf__show_ref(r, in));
+                   edf_slide__show_ref(r, in));
 }
 
-static void edf__check_rank(const edf_equation *e, const edf_ref *r, const edf_node *x) {
+static void edf_slide__check_rank(const edf_equation *e, const edf_ref *r, const edf_node *x) {
   if (r->rank != x->rank)
     edf__syntax(e->scan, r->name, "%s has %d %s here, but the tensor has %d\n  %s = %s",
                 r->name, r->rank, r->rank == 1 ? "index" : "indices", x->rank, r->name,
@@ -473,26 +476,26 @@ static void edf__check_rank(const edf_equation *e, const edf_ref *r, const edf_n
 }
 
 /* An index alone in its position has the size of that dimension. All such dimensions agree. */
-static void edf__take_size(edf_contraction *m, edf_node **in, const edf_ref *r, int d) {
-  int i = edf__alone(&m->e, &r->place[d]);
+static void edf_slide__take_size(edf_contraction *m, edf_node **in, const edf_ref *r, int d) {
+  int i = edf_slide__alone(&m->e, &r->place[d]);
   if (i < 0 || r->operand < 0) return;
   const edf_index *l = &m->e.index[i];
   int n = in[r->operand]->dim[d];
   if (l->bound && n && l->bound > n)
     edf__syntax(m->e.scan, r->place[d].at, "the bound %s<%d is larger than this dimension, %d"
-                "\n  %s", l->name, l->bound, n, edf__show_ref(r, in));
+                "\n  %s", l->name, l->bound, n, edf_slide__show_ref(r, in));
   if (l->bound) return;
   if (!m->source[i]) { m->source[i] = r; m->extent[i] = n; }
   if (m->extent[i] != n)
     edf__syntax(m->e.scan, r->place[d].at, "index %s has two different sizes%s%s", l->name,
-                edf__show_size(l, n, r, in),
-                edf__show_size(l, m->extent[i], m->source[i], in));
+                edf_slide__show_size(l, n, r, in),
+                edf_slide__show_size(l, m->extent[i], m->source[i], in));
 }
 
 /* Finds the least and the greatest value of a position. An index without a size counts as 0.
    Returns 0 if an index of the position is the unknown batch. */
-static int edf__reach(const edf_contraction *m, const edf_place *p, ptrdiff_t *least,
-                      ptrdiff_t *greatest) {
+static int edf_slide__reach(const edf_contraction *m, const edf_place *p, ptrdiff_t *least,
+                            ptrdiff_t *greatest) {
   int known = 1;
   *least = *greatest = p->constant;
   for (int i = 0; i < m->e.n_index; i++) {
@@ -506,9 +509,9 @@ static int edf__reach(const edf_contraction *m, const edf_place *p, ptrdiff_t *l
 }
 
 /* Stops because position d of r reads outside. */
-EDF__NORETURN static void edf__read_error(const edf_contraction *m, edf_node **in,
-                                          const edf_ref *r, int d, ptrdiff_t least,
-                                          ptrdiff_t greatest) {
+EDF__NORETURN static void edf_slide__read_error(const edf_contraction *m, edf_node **in,
+                                                const edf_ref *r, int d, ptrdiff_t least,
+                                                ptrdiff_t greatest) {
   const edf_node *x = in[r->operand];
   const char *index = NULL, *hint = "", *sizes = "";
   for (int i = 0; i < m->e.n_index; i++) {
@@ -516,7 +519,7 @@ EDF__NORETURN static void edf__read_error(const edf_contraction *m, edf_node **i
     if (!r->place[d].factor[i]) continue;
     if (!index || !source) index = m->e.index[i].name;
     if (source && source->operand != r->operand)
-      sizes = edf__show_size(&m->e.index[i], m->extent[i], source, in);
+      sizes = edf_slide__show_size(&m->e.index[i], m->extent[i], source, in);
   }
   if (index)
     hint = edf__text(". With a bound, | %s<n, entries outside count as 0", index);
@@ -525,38 +528,38 @@ EDF__NORETURN static void edf__read_error(const edf_contraction *m, edf_node **i
                       : edf__text("entries %ld to %ld", (long)least, (long)greatest);
   edf__syntax(m->e.scan, r->place[d].at, "out of range: reads %s, but the dimension "
               "has 0 to %d%s\n  %s%s", range, x->dim[d] - 1, hint,
-              edf__show_ref(r, in), sizes);
+              edf_slide__show_ref(r, in), sizes);
 }
 
 /* Stops if position d of r reads outside. Before the rewriting (m->runs is 0) it may, if one of
    its indices has a bound. With i >= 0 it returns the largest size of index i, the only one
    without a size, or 0 for the unknown batch. With i = -1 all have a size. */
-static ptrdiff_t edf__check_read(const edf_contraction *m, edf_node **in, const edf_ref *r,
-                                 int d, int i) {
+static ptrdiff_t edf_slide__check_read(const edf_contraction *m, edf_node **in,
+                                       const edf_ref *r, int d, int i) {
   const edf_place *p = &r->place[d];
   ptrdiff_t least, greatest, n = in[r->operand]->dim[d];
-  if (!edf__reach(m, p, &least, &greatest) || n == 0) return 0;
+  if (!edf_slide__reach(m, p, &least, &greatest) || n == 0) return 0;
   int inside = least >= 0 && greatest < n, factor = i < 0 ? 1 : p->factor[i];
   for (int k = 0; i < 0 && !m->runs && k < m->e.n_index; k++)
     inside |= p->factor[k] && m->e.index[k].bound;
-  if (!inside) edf__read_error(m, in, r, d, least, greatest);
+  if (!inside) edf_slide__read_error(m, in, r, d, least, greatest);
   return 1 + (factor > 0 ? (n - 1 - greatest) / factor : least / -factor);
 }
 
 /* If a position has exactly one index without a size, that index is as large as it can be while
    every read of the position is inside. Returns 1 if a size was found. */
-static int edf__find_sizes_in_sums(edf_contraction *m, edf_node **in) {
+static int edf_slide__find_sizes_in_sums(edf_contraction *m, edf_node **in) {
   const edf_contraction before = *m;     /* Sizes that are found now count in the next call.  */
   unsigned unknown = 0;
   int found = 0;
   for (int i = 0; i < m->e.n_index; i++) unknown |= (unsigned)(m->extent[i] < 0) << i;
   for (const edf_ref *r = m->e.ref + 1; r < m->e.ref + m->e.n_ref; r++)
     for (int d = 0; d < r->rank; d++) {
-      unsigned has = edf__place_has(&r->place[d]) & unknown;
+      unsigned has = edf_slide__place_has(&r->place[d]) & unknown;
       int i = 0, several = (has & (has - 1)) != 0;
       if (!has || several || r->operand < 0) continue;
       while (!(has >> i & 1)) i++;
-      ptrdiff_t n = edf__check_read(&before, in, r, d, i);
+      ptrdiff_t n = edf_slide__check_read(&before, in, r, d, i);
       if (m->extent[i] < 0 || n < m->extent[i]) m->extent[i] = n;
       found = 1;
     }
@@ -564,18 +567,18 @@ static int edf__find_sizes_in_sums(edf_contraction *m, edf_node **in) {
 }
 
 /* Finds the size of every index. It stays -1 if nothing gives it. */
-static void edf__find_extents(edf_contraction *m, edf_node **in) {
+static void edf_slide__find_extents(edf_contraction *m, edf_node **in) {
   const edf_equation *e = &m->e;
   memset(m->source, 0, sizeof m->source);
   for (int i = 0; i < e->n_index; i++)
     m->extent[i] = e->index[i].bound ? e->index[i].bound : -1;
   for (int f = 1; f < e->n_ref; f++)
-    for (int d = 0; d < e->ref[f].rank; d++) edf__take_size(m, in, &e->ref[f], d);
-  while (edf__find_sizes_in_sums(m, in)) {}
+    for (int d = 0; d < e->ref[f].rank; d++) edf_slide__take_size(m, in, &e->ref[f], d);
+  while (edf_slide__find_sizes_in_sums(m, in)) {}
 }
 /* Finds the size of every index. Stops if a size is unknown, or a read is outside. */
-static void edf__check_extents(edf_contraction *m, edf_node **in) {
-  edf__find_extents(m, in);
+static void edf_slide__check_extents(edf_contraction *m, edf_node **in) {
+  edf_slide__find_extents(m, in);
   for (int f = 0; f < m->e.n_ref; f++)
     for (int d = 0; d < m->e.ref[f].rank; d++) {
       for (int i = 0; i < m->e.n_index; i++) {
@@ -584,14 +587,14 @@ static void edf__check_extents(edf_contraction *m, edf_node **in) {
           edf__syntax(m->e.scan, name, "unknown size of %s: it is not a plain index on the "
                       "right. Add '| %s<n'", name, name);
       }
-      if (f > 0) edf__check_read(m, in, &m->e.ref[f], d, -1);
+      if (f > 0) edf_slide__check_read(m, in, &m->e.ref[f], d, -1);
     }
 }
 
 /* ==== >>einsum  Contractions as nodes ==================================================== */
 
 /* ---- Each term is a nest. The swap rule makes the nests of its gradients. */
-static edf_nest edf__swap(const edf_nest *forward, int x) {
+static edf_nest edf_slide__swap(const edf_nest *forward, int x) {
   edf_nest t = *forward;
   for (int i = 0; i < t.n; i++) {
     t.loop[i].s[EDF_OUT] = forward->loop[i].s[x];
@@ -603,8 +606,8 @@ static edf_nest edf__swap(const edf_nest *forward, int x) {
 }
 
 /* Sets the start and the strides of an operand from the positions of tensor r, node x. */
-static void edf__add_strides(edf_nest *nest, int operand, const edf_equation *e,
-                             const edf_ref *r, const edf_node *x) {
+static void edf_slide__add_strides(edf_nest *nest, int operand, const edf_equation *e,
+                                   const edf_ref *r, const edf_node *x) {
   ptrdiff_t stride = 1;
   for (int d = r->rank - 1; d >= 0; d--) {
     nest->start[operand] += r->place[d].constant * stride;
@@ -617,25 +620,26 @@ static void edf__add_strides(edf_nest *nest, int operand, const edf_equation *e,
 /* Returns the divisor of a term: for kind 'm', a mean, the number n of summed entries, for 's'
    n - 1, else 1. Only edf_slide.h makes kinds other than 0. It also has 'x', a maximum, and
    'p', a position on the left that a tensor gives. */
-static double edf__divisor(const edf_contraction *m, const edf_equation *e, const edf_term *t) {
+static double edf_slide__divisor(const edf_contraction *m, const edf_equation *e,
+                                 const edf_term *t) {
   double entries = 1;
   for (int i = 0; i < e->n_index; i++)
-    if (!e->index[i].left && edf__term_has(e, t) >> i & 1)
+    if (!e->index[i].left && edf_slide__term_has(e, t) >> i & 1)
       entries *= (double)m->extent[i];
   return m->kind == 'm' ? entries : m->kind == 's' ? entries - 1 : 1;
 }
 
-static void edf__make_term(const edf_node *y, const edf_term *t, edf__contraction *run) {
-  const edf_contraction *m = edf__einsum_of(y);
+static void edf_slide__make_term(const edf_node *y, const edf_term *t, edf__contraction *run) {
+  const edf_contraction *m = edf_slide__einsum_of(y);
   const edf_equation *e = &m->e;
-  unsigned has = edf__ref_has(e->ref) | edf__term_has(e, t);
+  unsigned has = edf_slide__ref_has(e->ref) | edf_slide__term_has(e, t);
   edf_nest nest;
   memset(&nest, 0, sizeof nest);
-  nest.alpha = (edf_real)(t->number / edf__divisor(m, e, t));
-  edf__add_strides(&nest, EDF_OUT, e, e->ref, y);
+  nest.alpha = (edf_real)(t->number / edf_slide__divisor(m, e, t));
+  edf_slide__add_strides(&nest, EDF_OUT, e, e->ref, y);
   for (int f = 0; f < t->n; f++) {
     const edf_ref *r = &e->ref[t->first + f];
-    edf__add_strides(&nest, EDF_A + f, e, r, y->in[r->operand]);
+    edf_slide__add_strides(&nest, EDF_A + f, e, r, y->in[r->operand]);
   }
   for (int i = 0; i < e->n_index; i++)
     if (has >> i & 1) {                  /* Moves the loops of this term to the front.        */
@@ -645,20 +649,20 @@ static void edf__make_term(const edf_node *y, const edf_term *t, edf__contractio
     }
   for (int x = EDF_OUT; x <= EDF_B; x++) {
     run[x].planned = 0;
-    run[x].nest = edf__swap(&nest, x);   /* The swap with EDF_OUT changes nothing.            */
+    run[x].nest = edf_slide__swap(&nest, x);         /* EDF_OUT: it changes nothing           */
   }
 }
 
 /* Finds the shape of an equation, and makes the nests of its terms. */
-static void edf__einsum_shape(edf_node *y) {
-  edf_contraction *m = edf__einsum_of(y);
+static void edf_slide__einsum_shape(edf_node *y) {
+  edf_contraction *m = edf_slide__einsum_of(y);
   size_t bytes = 3 * (size_t)m->e.n_term * sizeof *m->run;
-  edf__check_extents(m, y->in);
+  edf_slide__check_extents(m, y->in);
   y->rank = m->e.ref->rank;
   for (int d = 0; d < y->rank; d++) {
     ptrdiff_t least, greatest;
     const edf_place *p = &m->e.ref->place[d];
-    int known = edf__reach(m, p, &least, &greatest);
+    int known = edf_slide__reach(m, p, &least, &greatest);
     if (known && least < 0)
       edf__syntax(m->e.scan, p->at, "this position writes entry %ld, below 0", (long)least);
     if (known && greatest >= INT_MAX)
@@ -667,7 +671,7 @@ static void edf__einsum_shape(edf_node *y) {
   }
   m->run = (edf__contraction *)edf__grow(&edf.computed, m->run, bytes);
   for (int t = 0; m->runs && t < m->e.n_term; t++)
-    edf__make_term(y, &m->e.term[t], m->run + 3 * t);
+    edf_slide__make_term(y, &m->e.term[t], m->run + 3 * t);
 }
 
 /* ---- Masks. A pair that a mask excludes has no influence, also if it is NaN or infinite. If
@@ -680,7 +684,7 @@ static void edf__einsum_shape(edf_node *y) {
 
 /* Returns masks a and b as one, for a nest without the index u between them: s<=u and u<=t are
    s<=t. Returns a, if b is NULL. */
-static edf_mask edf__join_masks(edf_mask a, const edf_mask *b) {
+static edf_mask edf_slide__join_masks(edf_mask a, const edf_mask *b) {
   if (!b) return a;
   a.high = b->high;
   a.constant += b->constant;
@@ -688,16 +692,16 @@ static edf_mask edf__join_masks(edf_mask a, const edf_mask *b) {
 }
 /* Finds the masks of a term for the loops of its nest. An index that the nest does not have
    takes the value that excludes least. Returns how many masks there are. */
-static int edf__find_masks(const edf_contraction *m, const edf_term *t, edf_mask *to) {
-  unsigned has = edf__ref_has(m->e.ref) | edf__term_has(&m->e, t);
+static int edf_slide__find_masks(const edf_contraction *m, const edf_term *t, edf_mask *to) {
+  unsigned has = edf_slide__ref_has(m->e.ref) | edf_slide__term_has(&m->e, t);
   int loop[EDF_MAX_INDEX], n_loop = 0, n = 0, masks = m->e.n_mask;
   for (int i = 0; i < EDF_MAX_INDEX; i++) loop[i] = has >> i & 1 ? n_loop++ : -1;
-  for (int k = 0; k < masks * (masks + 1) && n < EDF__MAX_MASK; k++) {
+  for (int k = 0; k < masks * (masks + 1) && n < EDF_SLIDE__MAX_MASK; k++) {
     int i = k % masks, j = k / masks - 1, u = m->e.mask[i].high;     /* j is -1: mask i alone */
     if (!(t->masks >> i & 1)) continue;
     if (j >= 0 && (!(t->masks >> j & 1) || u < 0 || u != m->e.mask[j].low || loop[u] >= 0))
       continue;
-    edf_mask mask = edf__join_masks(m->e.mask[i], j < 0 ? NULL : &m->e.mask[j]);
+    edf_mask mask = edf_slide__join_masks(m->e.mask[i], j < 0 ? NULL : &m->e.mask[j]);
     if (mask.high >= 0 && loop[mask.high] < 0)
       mask.constant -= (int)m->extent[mask.high] - 1;
     if (mask.low >= 0) mask.low = loop[mask.low];
@@ -707,8 +711,8 @@ static int edf__find_masks(const edf_contraction *m, const edf_term *t, edf_mask
   return n;
 }
 /* Adds alpha a b to out, as edf_contract_reference, for the steps that all masks keep. */
-static void edf__contract_kept(const edf_nest *nest, const edf_mask *mask, int n_mask,
-                               edf_real *out, const edf_real *a, const edf_real *b) {
+static void edf_slide__contract_kept(const edf_nest *nest, const edf_mask *mask, int n_mask,
+                                     edf_real *out, const edf_real *a, const edf_real *b) {
   ptrdiff_t i[EDF_MAX_INDEX] = { 0 };
   int k;
   for (k = 0; k < nest->n; k++) if (nest->loop[k].n <= 0) return;
@@ -726,83 +730,86 @@ static void edf__contract_kept(const edf_nest *nest, const edf_mask *mask, int n
 }
 
 /* Returns 1 if all numbers are so small that no product of three of them is infinite. */
-static int edf__are_small(const edf_real *v, size_t n) {
+static int edf_slide__are_small(const edf_real *v, size_t n) {
   const edf_real limit = (edf_real)(EDF_REAL_IS_DOUBLE ? 1e100 : 1e12);
   int bad = 0;
   for (size_t i = 0; i < n; i++) bad |= !(v[i] > -limit && v[i] < limit);
   return !bad;
 }
 /* Runs a term with masks, on a device if it has a kernel. */
-static void edf__run_kept(const edf_nest *nest, const edf_mask *mask, int n_mask,
-                          edf_node *const of[3], unsigned grads) {
+static void edf_slide__run_kept(const edf_nest *nest, const edf_mask *mask, int n_mask,
+                                edf_node *const of[3], unsigned grads) {
   edf_device_table *device = edf_device;
   if (device && device->kept && device->kept(nest, mask, n_mask, of, grads)) return;
   for (int k = 0; device && k < 3; k++)
     if (of[k]) device->pull(of[k], grads >> k & 1 ? EDF_GRAD : EDF_VALUE);
-  edf__contract_kept(nest, mask, n_mask, edf__array_of(of, grads, EDF_OUT),
-                     edf__array_of(of, grads, EDF_A), edf__array_of(of, grads, EDF_B));
+  edf_slide__contract_kept(nest, mask, n_mask, edf__array_of(of, grads, EDF_OUT),
+                           edf__array_of(of, grads, EDF_A), edf__array_of(of, grads, EDF_B));
   if (device) device->push(of[EDF_OUT], grads & 1 ? EDF_GRAD : EDF_VALUE);
 }
 /* Runs term number `t` of y, or for x = 1 or 2 the gradient of its factor x - 1. */
-static void edf__run_term(const edf_node *y, int t, int x, int assign, edf_node *const of[3],
-                          unsigned grads) {
-  edf_contraction *m = edf__einsum_of(y);
+static void edf_slide__run_term(const edf_node *y, int t, int x, int assign,
+                                edf_node *const of[3], unsigned grads) {
+  edf_contraction *m = edf_slide__einsum_of(y);
   edf__contraction *c = &m->run[3 * t + x];
-  edf_mask mask[EDF__MAX_MASK];
-  int fast = !m->e.term[t].masks || (!edf_device && edf__are_small(&c->nest.alpha, 1));
+  edf_mask mask[EDF_SLIDE__MAX_MASK];
+  int fast = !m->e.term[t].masks || (!edf_device && edf_slide__are_small(&c->nest.alpha, 1));
   for (int k = EDF_A; m->e.term[t].masks && fast && k <= EDF_B; k++)
-    fast = edf__are_small(edf__array_of(of, grads, k), of[k] ? of[k]->size : 1);
+    fast = edf_slide__are_small(edf__array_of(of, grads, k), of[k] ? of[k]->size : 1);
   if (fast) { edf__contract(c, assign, of, grads); return; }
   if (assign) edf__fill(of[EDF_OUT], grads & 1 ? EDF_GRAD : EDF_VALUE, 0);
-  edf__run_kept(&c->nest, mask, edf__find_masks(m, &m->e.term[t], mask), of, grads);
+  edf_slide__run_kept(&c->nest, mask, edf_slide__find_masks(m, &m->e.term[t], mask), of, grads);
 }
 
 /* Returns factor f of a term, or NULL for the number 1. */
-static edf_node *edf__factor(const edf_node *y, const edf_term *t, int f) {
-  return f < t->n ? y->in[edf__einsum_of(y)->e.ref[t->first + f].operand] : NULL;
+static edf_node *edf_slide__factor(const edf_node *y, const edf_term *t, int f) {
+  return f < t->n ? y->in[edf_slide__einsum_of(y)->e.ref[t->first + f].operand] : NULL;
 }
-static void edf__einsum_forward(edf_node *y) {
-  edf_contraction *m = edf__einsum_of(y);
+static void edf_slide__einsum_forward(edf_node *y) {
+  edf_contraction *m = edf_slide__einsum_of(y);
   int first = m->outside != 0 ? EDF__PART : EDF__ASSIGN;
   if (first == EDF__PART) edf__fill(y, EDF_VALUE, m->outside);
   for (int i = 0; i < m->e.n_term; i++) {
     const edf_term *t = &m->e.term[i];
-    edf_node *of[3] = { y, edf__factor(y, t, 0), edf__factor(y, t, 1) };
-    edf__run_term(y, i, 0, i ? EDF__ADD : first, of, 0);
+    edf_node *of[3] = { y, edf_slide__factor(y, t, 0), edf_slide__factor(y, t, 1) };
+    edf_slide__run_term(y, i, 0, i ? EDF__ADD : first, of, 0);
   }
 }
-static void edf__einsum_backward(edf_node *y) {
-  edf_contraction *m = edf__einsum_of(y);
+static void edf_slide__einsum_backward(edf_node *y) {
+  edf_contraction *m = edf_slide__einsum_of(y);
   for (int i = 0; i < m->e.n_term; i++) {
     const edf_term *t = &m->e.term[i];
     for (int f = 0; f < t->n; f++) {     /* y.grad takes the place of factor x: swap rule     */
-      edf_node *x = edf__factor(y, t, f), *other = edf__factor(y, t, 1 - f);
+      edf_node *x = edf_slide__factor(y, t, f), *other = edf_slide__factor(y, t, 1 - f);
       edf_node *of[3] = { x, f ? other : y, f ? y : other };
       if (!x->grad) continue;
-      edf__run_term(y, i, 1 + f, x->grad_is_zero ? EDF__ASSIGN : EDF__ADD, of, 1u | 2u << f);
+      edf_slide__run_term(y, i, 1 + f, x->grad_is_zero ? EDF__ASSIGN : EDF__ADD, of,
+                          1u | 2u << f);
       x->grad_is_zero = 0;
     }
   }
 }
-static const edf_op edf__einsum_op = { "Einsum", edf__einsum_shape, edf__einsum_forward,
-                                       edf__einsum_backward, NULL, NULL, NULL };
+static const edf_op edf_slide__einsum_op = { "Einsum", edf_slide__einsum_shape,
+  edf_slide__einsum_forward, edf_slide__einsum_backward, NULL, NULL, NULL };
 /* Returns 1 if the state of y is an equation. A lookup's is one, too. */
-static int edf__has_equation(const edf_node *y) { return y->shape == edf__einsum_shape; }
-static int edf__is_equation(const edf_node *y) {
-  return y->shape == edf__einsum_shape && edf__einsum_of(y)->runs;
+static int edf_slide__has_equation(const edf_node *y) {
+  return y->shape == edf_slide__einsum_shape;
+}
+static int edf_slide__is_equation(const edf_node *y) {
+  return y->shape == edf_slide__einsum_shape && edf_slide__einsum_of(y)->runs;
 }
 
 /* ---- Constructors */
 
 /* Makes the node of an equation that needs no more rewriting. The op computes it. */
-static edf_node *edf__einsum_node(edf__site at, const edf_op *op, const edf_contraction *m,
-                                  int n, edf_node **in) {
+static edf_node *edf_slide__einsum_node(edf__site at, const edf_op *op,
+                                        const edf_contraction *m, int n, edf_node **in) {
   edf_op about = *op;
   about.name = at.op;
   edf_node *y = edf__computed(&about, at.file, at.line, n, in);
   y->state = memcpy(edf__alloc(&edf.computed, sizeof *m), m, sizeof *m);
   y->about = op;
-  y->nests = (char)(op == &edf__einsum_op ? 2 : m->runs);
+  y->nests = (char)(op == &edf_slide__einsum_op ? 2 : m->runs);
   edf__write(y)->compiled = 1;
   if (!strcmp(at.op, "Einsum")) y->name = m->e.ref->name;
   return edf__add_compnode(y);
@@ -810,7 +817,7 @@ static edf_node *edf__einsum_node(edf__site at, const edf_op *op, const edf_cont
 
 /* ==== >>rewriting  Padded copies, and products of more than two factors ================== */
 /* Returns an equation with the indices of m, and no tensors yet. */
-static edf_contraction edf__equation_like(const edf_contraction *m) {
+static edf_contraction edf_slide__equation_like(const edf_contraction *m) {
   edf_contraction like = *m;
   like.e.ref = NULL;
   like.e.n_ref = like.e.n_term = like.e.n_operand = like.kind = like.written.n_ref = 0;
@@ -820,15 +827,16 @@ static edf_contraction edf__equation_like(const edf_contraction *m) {
 
 /* If factor r reads outside x, returns a copy of what it reads, with `outside` around it, and
    lets r read the copy. Else returns x. With c as the least position read, copy[i] = x[i+c]. */
-static edf_node *edf__pad(const edf_contraction *m, edf__site at, edf_ref *r, edf_node *x) {
+static edf_node *edf_slide__pad(const edf_contraction *m, edf__site at, edf_ref *r,
+                                edf_node *x) {
   static const char *const names[EDF_MAX_RANK] = { "i", "j", "k", "l", "m", "n", "o", "p" };
-  edf_contraction copy = edf__equation_like(m);
+  edf_contraction copy = edf_slide__equation_like(m);
   edf_ref to = *r, from = *r;
   edf_term term = { 1, 1, 1, r->name, 0 };
   int outside = 0;
   for (int d = 0; d < r->rank; d++) {
     ptrdiff_t least, greatest, n = x->dim[d];
-    int known = edf__reach(m, &r->place[d], &least, &greatest) && !(x->batched >> d & 1);
+    int known = edf_slide__reach(m, &r->place[d], &least, &greatest) && !(x->batched >> d & 1);
     edf_index index = { names[d], 1, 0 };
     edf_place plain = { { 0 }, 0, 0, r->place[d].at };
     plain.factor[d] = 1;
@@ -853,16 +861,16 @@ static edf_node *edf__pad(const edf_contraction *m, edf__site at, edf_ref *r, ed
   copy.e.term[copy.e.n_term++] = term;
   to.operand = -1;
   from.operand = 0;
-  *edf__next_ref(&copy.e) = to;
-  *edf__next_ref(&copy.e) = from;
-  edf_node *y = edf__einsum_node(at, &edf__einsum_op, &copy, 1, &x);
+  *edf_slide__next_ref(&copy.e) = to;
+  *edf_slide__next_ref(&copy.e) = from;
+  edf_node *y = edf_slide__einsum_node(at, &edf_slide__einsum_op, &copy, 1, &x);
   edf__write(y)->is_mask = copy.outside != 0;
   return y;
 }
 
 /* Returns the number of entries of a tensor with these indices. An unknown batch counts as
    64. */
-static double edf__volume(const edf_contraction *m, unsigned has) {
+static double edf_slide__volume(const edf_contraction *m, unsigned has) {
   double volume = 1;
   for (int i = 0; i < m->e.n_index; i++)
     if (has >> i & 1) volume *= m->extent[i] ? (double)m->extent[i] : 64;
@@ -870,7 +878,8 @@ static double edf__volume(const edf_contraction *m, unsigned has) {
 }
 /* Replaces the two factors of term t whose product is cheapest by their product. x[f] is the
    node of factor f. */
-static void edf__multiply_pair(edf_contraction *m, edf__site at, edf_term *t, edf_node **x) {
+static void edf_slide__multiply_pair(edf_contraction *m, edf__site at, edf_term *t,
+                                     edf_node **x) {
   edf_ref left = { "product", -1, 0, { { { 0 }, 0, 0, NULL } } }, *r = m->e.ref + t->first;
   edf_term both = { 1, 1, 2, t->at, t->masks };
   int first = 0, second = 1;
@@ -878,9 +887,10 @@ static void edf__multiply_pair(edf_contraction *m, edf__site at, edf_term *t, ed
   unsigned keeps = 0;                    /* the indices of the product                        */
   for (int i = 0; i < t->n; i++)
     for (int j = i + 1; j < t->n; j++) {
-      unsigned has = edf__ref_has(&r[i]) | edf__ref_has(&r[j]), needed = edf__ref_has(m->e.ref);
-      for (int k = 0; k < t->n; k++) if (k != i && k != j) needed |= edf__ref_has(&r[k]);
-      double cost = edf__volume(m, has) + edf__volume(m, has & needed);
+      unsigned has = edf_slide__ref_has(&r[i]) | edf_slide__ref_has(&r[j]);
+      unsigned needed = edf_slide__ref_has(m->e.ref);
+      for (int k = 0; k < t->n; k++) if (k != i && k != j) needed |= edf_slide__ref_has(&r[k]);
+      double cost = edf_slide__volume(m, has) + edf_slide__volume(m, has & needed);
       if (cost < best) { best = cost; first = i; second = j; keeps = has & needed; }
     }
   for (int i = 0; i < m->e.n_index; i++) {
@@ -891,17 +901,17 @@ static void edf__multiply_pair(edf_contraction *m, edf__site at, edf_term *t, ed
     left.place[left.rank].at = t->at;
     left.place[left.rank++].factor[i] = 1;
   }
-  edf_contraction product = edf__equation_like(m);
+  edf_contraction product = edf_slide__equation_like(m);
   edf_node *pair[2] = { x[first], x[second] };
   at.op = "Product";
   product.e.term[product.e.n_term++] = both;
-  *edf__next_ref(&product.e) = left;
-  *edf__next_ref(&product.e) = r[first];
-  *edf__next_ref(&product.e) = r[second];
+  *edf_slide__next_ref(&product.e) = left;
+  *edf_slide__next_ref(&product.e) = r[first];
+  *edf_slide__next_ref(&product.e) = r[second];
   product.e.ref[1].operand = 0;
   product.e.ref[2].operand = 1;
   r[first] = left;
-  x[first] = edf__einsum_node(at, &edf__einsum_op, &product, 2, pair);
+  x[first] = edf_slide__einsum_node(at, &edf_slide__einsum_op, &product, 2, pair);
   t->n--;                                /* The last factor fills the gap, and the product    */
   r[second] = r[t->n];                   /* stands in its place: so nothing reads the pair.   */
   x[second] = x[t->n];
@@ -911,25 +921,25 @@ static void edf__multiply_pair(edf_contraction *m, edf__site at, edf_term *t, ed
 
 /* Rewrites an equation until no factor reads outside and no term has more than two factors.
    Copies and products replace the operands that only they read. */
-static void edf__rewrite(edf_contraction *m, edf__site at, edf_node **in) {
-  edf_node copy[EDF__MAX_REF], *x[EDF__MAX_REF];
+static void edf_slide__rewrite(edf_contraction *m, edf__site at, edf_node **in) {
+  edf_node copy[EDF_SLIDE__MAX_REF], *x[EDF_SLIDE__MAX_REF];
   int rewritten = 0;
   size_t bytes = (size_t)m->e.n_ref * sizeof *m->e.ref;
   for (int k = 0; k < m->e.n_operand; k++) {
     copy[k] = edf__without_batch(in[k]);
     x[k] = &copy[k];
   }
-  edf__check_extents(m, x);
+  edf_slide__check_extents(m, x);
   for (int i = 0; i < m->e.n_index; i++)          /* A product may have no other size of it. */
     if (m->extent[i] > 0) m->e.index[i].bound = (int)m->extent[i];
   m->e.ref = (edf_ref *)memcpy(edf__alloc(&edf.computed, bytes), m->e.ref, bytes);
   for (int f = 1; f < m->e.n_ref; f++) {
     edf_node *operand = in[m->e.ref[f].operand];
-    x[f] = edf__pad(m, at, &m->e.ref[f], operand);
+    x[f] = edf_slide__pad(m, at, &m->e.ref[f], operand);
     rewritten |= x[f] != operand;
   }
   for (edf_term *t = m->e.term; t < m->e.term + m->e.n_term; t++)
-    for (; t->n > 2; rewritten = 1) edf__multiply_pair(m, at, t, x + t->first);
+    for (; t->n > 2; rewritten = 1) edf_slide__multiply_pair(m, at, t, x + t->first);
   if (!rewritten) return;
   m->e.n_operand = 0;
   for (int f = 1; f < m->e.n_ref; f++) {           /* Numbers the operands again.             */
@@ -941,16 +951,17 @@ static void edf__rewrite(edf_contraction *m, edf__site at, edf_node **in) {
 }
 
 /* Returns 1 for a padded copy or a product that an equation needs. Prints show it inline. */
-EDF__USED static int edf__is_helper(const edf_node *x) {
-  return x->kind == EDF_COMPNODE && edf__is_equation(x) && !edf__einsum_of(x)->written.n_ref;
+EDF__USED static int edf_slide__is_helper(const edf_node *x) {
+  return x->kind == EDF_COMPNODE && edf_slide__is_equation(x) &&
+         !edf_slide__einsum_of(x)->written.n_ref;
 }
 
 /* Makes the node of any equation. Part Two rewrites it first, if it has to. In a lookup a
    tensor gives a position of another one: y[b,j] = W[k[b],j]. It is not rewritten, and an op
    of edf_slide.h computes it. If op is NULL, the node is an Einsum. */
-static edf_node *edf__equation_node(const edf__site *at, const edf_op *op, int kind,
-                                    const edf_equation *e, int n, edf_node **operands) {
-  edf_node *in[EDF__MAX_REF];
+static edf_node *edf_slide__equation_node(const edf__site *at, const edf_op *op, int kind,
+                                          const edf_equation *e, int n, edf_node **operands) {
+  edf_node *in[EDF_SLIDE__MAX_REF];
   edf_contraction m;
   int is_lookup = 0;
   memset(&m, 0, sizeof m);
@@ -961,29 +972,29 @@ static edf_node *edf__equation_node(const edf__site *at, const edf_op *op, int k
   for (int k = 0; k < n; k++) m.operand[k] = in[k] = operands[k];
   for (int f = 0; f < e->n_ref; f++) {
     const edf_ref *r = &e->ref[f];
-    if (f > 0) edf__check_rank(e, r, in[r->operand]);
+    if (f > 0) edf_slide__check_rank(e, r, in[r->operand]);
     for (int d = 0; d < r->rank; d++) is_lookup |= r->place[d].by;
   }
-  if (!is_lookup) edf__rewrite(&m, *at, in);
+  if (!is_lookup) edf_slide__rewrite(&m, *at, in);
   m.runs = !is_lookup;
   for (int t = 0; t < m.e.n_term; t++)
     if (m.e.term[t].n > 2) edf__syntax(e->scan, m.e.term[t].at, "more than two factors");
-  return edf__einsum_node(*at, op ? op : &edf__einsum_op, &m, m.e.n_operand, in);
+  return edf_slide__einsum_node(*at, op ? op : &edf_slide__einsum_op, &m, m.e.n_operand, in);
 }
 
 /* ---- The names of a node's indices: of the left side of its equation, or of a text "[b,t,j]",
    or of the node that it was computed from. If nothing names them, they are i, j, k. */
-enum { EDF__LETTER = 16 };
+enum { EDF_SLIDE__LETTER = 16 };
 typedef struct {
   int n;
-  char name[EDF_MAX_RANK][EDF__LETTER];
-} edf__letters;
+  char name[EDF_MAX_RANK][EDF_SLIDE__LETTER];
+} edf_slide__letters;
 
 /* Adds an index in lower case. Returns 0 if it is there already. */
-static int edf__add_letter(edf__letters *l, const char *name) {
+static int edf_slide__add_letter(edf_slide__letters *l, const char *name) {
   char *to = l->name[l->n];
   int n = 0;
-  for (; n < EDF__LETTER - 1 && (edf__is_letter(name[n]) || edf__is_digit(name[n])); n++)
+  for (; n < EDF_SLIDE__LETTER - 1 && (edf__is_letter(name[n]) || edf__is_digit(name[n])); n++)
     to[n] = edf__lower(name[n]);
   to[n] = 0;
   for (int k = 0; k < l->n; k++) if (!strcmp(l->name[k], to)) return 0;
@@ -992,45 +1003,46 @@ static int edf__add_letter(edf__letters *l, const char *name) {
 }
 
 /* Adds an index that nothing names. */
-static void edf__any_letter(edf__letters *l, const edf_node *x) {
+static void edf_slide__any_letter(edf_slide__letters *l, const edf_node *x) {
   char any[2] = "i";
-  if (l->n == 0 && (x->batched & 1) && edf__add_letter(l, edf.batch_name)) return;
-  while (!edf__add_letter(l, any)) ++*any;         /* i, j, k ... */
+  if (l->n == 0 && (x->batched & 1) && edf_slide__add_letter(l, edf.batch_name)) return;
+  while (!edf_slide__add_letter(l, any)) ++*any;         /* i, j, k ... */
 }
 
 /* Returns the indices of x as a text, or NULL if nothing names them. */
-static const char *edf__named_indices(const edf_node *x) {
+static const char *edf_slide__named_indices(const edf_node *x) {
   static const char *const affine[] = { "[j]", "[b,j]", "[b,t,j]", "[b,h,t,j]" };
   if (x->written && x->written->letters) return x->written->letters;
   return x->about == &edf__affine_op && x->rank <= 4 ? affine[x->rank - 1] : NULL;
 }
-static int edf__names_indices(const edf_node *x) {
-  return edf__named_indices(x) || edf__is_equation(x);
+static int edf_slide__names_indices(const edf_node *x) {
+  return edf_slide__named_indices(x) || edf_slide__is_equation(x);
 }
 /* Returns the node whose indices x has, or NULL if nothing names them. */
-static const edf_node *edf__letter_source(const edf_node *x) {
-  while (!edf__names_indices(x) && x->n_in && !(x->written && x->written->letters_of < 0)) {
+static const edf_node *edf_slide__letter_source(const edf_node *x) {
+  while (!edf_slide__names_indices(x) && x->n_in &&
+         !(x->written && x->written->letters_of < 0)) {
     int second = x->n_in == 2 && x->in[1]->rank > x->in[0]->rank;
     if (x->n_in == 2 && x->nests && x->in[0]->rank == x->in[1]->rank)
-      second = !edf__letter_source(x->in[0]);
+      second = !edf_slide__letter_source(x->in[0]);
     x = x->in[x->written && x->written->letters_of ? x->written->letters_of : second];
   }
-  return edf__names_indices(x) ? x : NULL;
+  return edf_slide__names_indices(x) ? x : NULL;
 }
 
-static inline edf__letters edf__letters_of(const edf_node *y) {
-  edf__letters l = { 0, { { 0 } } };
-  const edf_node *x = edf__letter_source(y);
-  const char *c = x ? edf__named_indices(x) : NULL;
-  const edf_equation *e = x && !c ? &edf__einsum_of(x)->e : NULL;
+static inline edf_slide__letters edf_slide__letters_of(const edf_node *y) {
+  edf_slide__letters l = { 0, { { 0 } } };
+  const edf_node *x = edf_slide__letter_source(y);
+  const char *c = x ? edf_slide__named_indices(x) : NULL;
+  const edf_equation *e = x && !c ? &edf_slide__einsum_of(x)->e : NULL;
   for (int d = 0; x && d < x->rank; d++) {
-    int i = e ? edf__alone(e, &e->ref->place[d]) : -1;
+    int i = e ? edf_slide__alone(e, &e->ref->place[d]) : -1;
     const char *name = c ? c + 1 : i < 0 ? NULL : e->index[i].name;
-    if (!name || !edf__add_letter(&l, name)) edf__any_letter(&l, x);
+    if (!name || !edf_slide__add_letter(&l, name)) edf_slide__any_letter(&l, x);
     if (c) c += 1 + strcspn(c + 1, ",]");
   }
   if (l.n > y->rank) l.n = y->rank;
-  while (l.n < y->rank) edf__any_letter(&l, y);
+  while (l.n < y->rank) edf_slide__any_letter(&l, y);
   return l;
 }
 /* Stops unless all indices of a line have a size. */
@@ -1261,7 +1273,7 @@ static void edf_slide__max_over(edf_node *y, int backward) {
 }
 static void edf_slide__max_over_forward(edf_node *y) { edf_slide__max_over(y, 0); }
 static void edf_slide__max_over_backward(edf_node *y) { edf_slide__max_over(y, 1); }
-static const edf_op edf_slide__max_over_op = { "Einsum", edf__einsum_shape,
+static const edf_op edf_slide__max_over_op = { "Einsum", edf_slide__einsum_shape,
   edf_slide__max_over_forward, edf_slide__max_over_backward, NULL, NULL, NULL };
 
 /* ---- MaskedSoftmax   P[b,k] = m[b,k] exp(s[b,k]) / sum_j m[b,j] exp(s[b,j])
@@ -1356,7 +1368,7 @@ static const edf_op edf_slide__weighted_log_sum_op = { "WeightedLogSumExp",
 static void edf_slide__check_reduction(int kind, const edf_equation *e) {
   unsigned has = 0;
   for (int d = 0; kind && d < e->ref->rank; d++) {
-    int i = edf__alone(e, &e->ref->place[d]);
+    int i = edf_slide__alone(e, &e->ref->place[d]);
     if (i < 0 || has >> i & 1)
       edf__syntax(e->scan, e->ref->place[d].at, "a reduction needs plain indices on the left");
     has |= 1u << i;
@@ -1466,13 +1478,13 @@ static edf_slide__lookup edf_slide__plan_lookup(const edf_node *y) {
   int put = edf_slide__scatters(y), d = e->ref[!put].rank - 1;
   edf_slide__lookup p = { m, put ? y->in[0] : y, put ? y : y->in[0], &e->ref[put], e->ref[!put],
                           1 };
-  int last = p.at->rank ? edf__alone(e, &p.at->place[p.at->rank - 1]) : -1;
+  int last = p.at->rank ? edf_slide__alone(e, &p.at->place[p.at->rank - 1]) : -1;
   unsigned others = edf_slide__refs_have(e, 2, e->n_ref);
   ptrdiff_t least, most;
   if (last < 0 || p.of.place[d].factor[last] != 1) return p;
-  edf__reach(m, &p.of.place[d], &least, &most);
+  edf_slide__reach(m, &p.of.place[d], &least, &most);
   if (least < 0 || most >= p.table->dim[d]) return p;
-  while (d-- > 0) others |= edf__place_has(&p.of.place[d]);
+  while (d-- > 0) others |= edf_slide__place_has(&p.of.place[d]);
   if (!(others >> last & 1)) p.run = (size_t)p.entries->dim[p.at->rank - 1];
   return p;
 }
@@ -1497,7 +1509,7 @@ static ptrdiff_t edf_slide__in_table(edf_slide__lookup *p, const edf_node *y, si
   const edf_equation *e = &p->m->e;
   ptrdiff_t index[EDF_MAX_INDEX] = { 0 };
   for (int d = p->at->rank - 1; d >= 0; i /= (size_t)p->entries->dim[d--])
-    index[edf__alone(e, &p->at->place[d])] = (ptrdiff_t)(i % (size_t)p->entries->dim[d]);
+    index[edf_slide__alone(e, &p->at->place[d])] = (ptrdiff_t)(i % (size_t)p->entries->dim[d]);
   for (int d = 0; d < p->of.rank; d++) {
     const edf_ref *k = &e->ref[p->of.place[d].by];
     if (k == e->ref) continue;
@@ -1528,7 +1540,7 @@ static void edf_slide__lookup_backward(edf_node *y) {
   if (y->in[0]->grad)
     edf_slide__move_entries(y, y->in[0]->grad, y->grad, !edf_slide__scatters(y));
 }
-static const edf_op edf_slide__lookup_op = { "Lookup", edf__einsum_shape,
+static const edf_op edf_slide__lookup_op = { "Lookup", edf_slide__einsum_shape,
   edf_slide__lookup_forward, edf_slide__lookup_backward, NULL, NULL, NULL };
 
 /* ---- Concat   y[b,t,j] = a[b,t,j] for j < J, else c[b,t,j-J], and gradients in reverse
@@ -1628,8 +1640,8 @@ typedef struct edf_slide__slide edf_slide__slide;
 typedef struct edf_slide__statement {    /* a line that is an equation                        */
   edf_slide__slide *slide;
   edf_contraction m;                     /* its indices, their sizes, and all its tensors     */
-  edf_node *of[EDF__MAX_REF];            /* the node of each tensor, or NULL                  */
-  edf_slide__expr *tensor[EDF__MAX_REF + 1];         /* the expression of each tensor         */
+  edf_node *of[EDF_SLIDE__MAX_REF];      /* the node of each tensor, or NULL                  */
+  edf_slide__expr *tensor[EDF_SLIDE__MAX_REF + 1];   /* the expression of each tensor         */
   int depth;                             /* depth of the factor that is being read            */
   int whole;                             /* 1 if it has been read to its end                  */
   int told;                              /* number of steps that were built                   */
@@ -1755,7 +1767,7 @@ static int edf_slide__limit(const edf_slide__statement *l, const edf_slide__expr
 /* Returns the indices of x, except indices that x sums or that have a number in this step. */
 static unsigned edf_slide__expr_has(const edf_slide__statement *l, const edf_slide__expr *x) {
   unsigned has = 0;
-  if (x->sort == EDF_SLIDE__A_TENSOR) has = edf__ref_has(&l->m.e.ref[x->which]);
+  if (x->sort == EDF_SLIDE__A_TENSOR) has = edf_slide__ref_has(&l->m.e.ref[x->which]);
   if (x->sort == EDF_SLIDE__A_NAME && !(x->number > 0)) has = 1u << x->which;
   for (const edf_slide__expr *k = x->in; k; k = k->next) has |= edf_slide__expr_has(l, k);
   unsigned own = x->sort == EDF_SLIDE__AN_OVER ? edf_slide__own_masks(l, x) : 0;
@@ -1882,7 +1894,7 @@ static edf_slide__expr *edf_slide__read_call(edf_slide__statement *l, const char
 static edf_slide__expr *edf_slide__read_index(edf_slide__statement *l) {
   const char *name = edf__identifier(l->m.e.scan, "an index");
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_NAME, name, NULL);
-  x->which = edf__index_of(&l->m.e, name);
+  x->which = edf_slide__index_of(&l->m.e, name);
   x->number = 0;
   return x;
 }
@@ -1896,7 +1908,7 @@ static void edf_slide__read_summand(edf_equation *e, edf_place *place, int sign)
     return;
   }
   const char *name = edf__identifier(s, "an index or a number");
-  int *sum = &place->factor[edf__index_of(e, name)];
+  int *sum = &place->factor[edf_slide__index_of(e, name)];
   *sum += sign * factor;
   if (*sum == 0) edf__syntax(s, place->at, "index %s cancels out in this position", name);
 }
@@ -1918,7 +1930,7 @@ static void edf_slide__read_place(edf_slide__statement *l, int f) {
     x = edf_slide__read_atom(l);
   if (x && strchr("+-*/^", edf__peek(s)) && *s->at)
     edf__syntax(s, s->at, "a lookup position is one tensor or one call: write floor(n[b] - 1)");
-  for (int sign = x ? 0 : edf__first_sign(s); sign;
+  for (int sign = x ? 0 : edf_slide__first_sign(s); sign;
        sign = edf__accept(s, '+') ? 1 : edf__accept(s, '-') ? -1 : 0)
     edf_slide__read_summand(&l->m.e, &p, sign);
   p.by = x && x->sort != EDF_SLIDE__A_GROUP;
@@ -1934,7 +1946,7 @@ static edf_slide__expr *edf_slide__read_tensor(edf_slide__statement *l, edf_slid
   edf__scan *s = e->scan;
   int f = e->n_ref, function = edf_slide__function_named(x->at, "x") >= 0;
   const char *hint = function ? ": the argument of a function stands in round brackets" : "";
-  edf_ref *r = edf__next_ref(e);
+  edf_ref *r = edf_slide__next_ref(e);
   r->operand = -1;
   r->name = x->at;
   x->sort = EDF_SLIDE__A_TENSOR;
@@ -2044,7 +2056,7 @@ static edf_slide__expr *edf_slide__read_power(edf_slide__statement *l, edf_slide
   edf__scan *s = l->m.e.scan;
   const char *at = s->at;
   if (!edf__accept(s, '^')) return base;
-  double sign = edf__first_sign(s);
+  double sign = edf_slide__first_sign(s);
   char c = edf__peek(s);
   if (!edf__is_digit(c) && c != '.' && c != '(')
     edf__syntax(s, s->at, "a power is a number, or a bracket without tensors");
@@ -2065,7 +2077,7 @@ static edf_slide__expr *edf_slide__read_over(edf_slide__statement *l, const char
   const char *index = name + strcspn(name, "_") + 1;
   x->which = f;
   x->number = 1e-5;                      /* normalize's eps, unless the text gives it         */
-  if (*index) x->over = 1u << edf__index_of(&l->m.e, index);
+  if (*index) x->over = 1u << edf_slide__index_of(&l->m.e, index);
   else {
     edf__expect(s, '{', "an index or '{'", "");
     do x->over |= edf_slide__read_bound(l, 1); while (edf__accept(s, ','));
@@ -2081,7 +2093,7 @@ static edf_slide__expr *edf_slide__read_over(edf_slide__statement *l, const char
     x->in = edf_slide__read_power(l, x->in);
     if (edf_slide__expr_has(l, x->in) & x->over) return x;
   }
-  double sign = x->in ? 1 : edf__first_sign(s);
+  double sign = x->in ? 1 : edf_slide__first_sign(s);
   x->closed = f > EDF_SLIDE__MEAN_OVER;  /* Its argument is the rest of the term.             */
   x->in = edf_slide__read_product(l, x->in);
   x->in->number *= sign;
@@ -2184,7 +2196,7 @@ static edf_slide__expr *edf_slide__read_sum(edf_slide__statement *l) {
   edf__scan *s = l->m.e.scan;
   edf__peek(s);
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_SUM, s->at, NULL);
-  int sign = edf__first_sign(s);
+  int sign = edf_slide__first_sign(s);
   do {
     edf_slide__expr *p = edf_slide__read_product(l, NULL);
     p->number *= sign;
@@ -2223,7 +2235,7 @@ static void edf_slide__read_statement(edf_slide__slide *all, edf__scan *s) {
   }
   l->where = edf_slide__read_tensor(l, edf_slide__new_expr(EDF_SLIDE__A_TENSOR, name, NULL));
   l->left = edf_slide__expr_has(l, l->where);
-  l->sign = edf__first_sign(s);
+  l->sign = edf_slide__first_sign(s);
   l->adds = l->sign < 0 || edf__accept(s, '+');
   edf__expect(s, '=', edf__peek(s) != '(' ? "'=', '+=' or '-=' behind the left side"
                     : "square brackets around indices, y[b,j]", "");
@@ -2376,17 +2388,17 @@ static const char *edf_slide__first_with(const edf_slide__statement *l,
   if (x->sort != EDF_SLIDE__A_TENSOR) return at;
   const edf_ref *r = &l->m.e.ref[x->which];
   for (int d = 0; d < r->rank && !at; d++)
-    if (edf__place_has(&r->place[d]) & has) at = r->place[d].at;
+    if (edf_slide__place_has(&r->place[d]) & has) at = r->place[d].at;
   return at;
 }
 
-static int edf__count_letters(const char *name) {
+static int edf_slide__count_letters(const char *name) {
   int n = 0;
   for (; *name; name++) n += (edf__lower(*name) != edf__upper(*name)) || (*name & 0xC0) == 0xC0;
   return n;
 }
 /* Returns 1 if name a is name b with one letter more: Inn and In. */
-static int edf__has_letter_more(const char *a, const char *b) {
+static int edf_slide__has_letter_more(const char *a, const char *b) {
   while (*b && *a == *b) { a++; b++; }
   if (!edf__is_letter(*a) || *a == '_') return 0;
   do a++; while ((*a & 0xC0) == 0x80);
@@ -2395,12 +2407,12 @@ static int edf__has_letter_more(const char *a, const char *b) {
 /* `single` has the summed indices of a term that are in one tensor each. If two of them differ
    by one letter, as in W[o,In] x[Inn], they are most likely one index. Else each factor would
    be summed by itself. */
-static void edf__check_single(const edf_equation *e, const char *at, unsigned single) {
+static void edf_slide__check_single(const edf_equation *e, const char *at, unsigned single) {
   for (int i = 0; i < e->n_index; i++)
     for (int j = 0; j < e->n_index; j++) {
       const char *a = e->index[i].name, *b = e->index[j].name;
-      if (single >> i & single >> j & 1 && edf__has_letter_more(a, b) &&
-          edf__count_letters(b) >= 2)
+      if (single >> i & single >> j & 1 && edf_slide__has_letter_more(a, b) &&
+          edf_slide__count_letters(b) >= 2)
         edf__syntax(e->scan, at, "%s and %s are summed, each in one tensor alone: did you "
                     "mean %s? Else rename one", b, a, b);
     }
@@ -2624,7 +2636,7 @@ static void edf_slide__check_loops(const edf_slide__statement *l) {
 static void edf_slide__count_indices(const edf_slide__statement *l, const edf_slide__expr *x,
                                      unsigned *once, unsigned *twice) {
   int names = x->sort == EDF_SLIDE__A_SUM || x->sort == EDF_SLIDE__AN_OVER;
-  unsigned has = x->sort == EDF_SLIDE__A_TENSOR ? edf__ref_has(&l->m.e.ref[x->which]) : 0;
+  unsigned has = x->sort == EDF_SLIDE__A_TENSOR ? edf_slide__ref_has(&l->m.e.ref[x->which]) : 0;
   *twice |= (*once & has) | (names ? x->over : 0);
   *once |= has;
   for (const edf_slide__expr *k = x->in; k; k = k->next)
@@ -2639,7 +2651,7 @@ static void edf_slide__bind_line(edf_slide__statement *l) {
   }
   for (const edf_ref *r = l->m.e.ref + 1; r < l->m.e.ref + l->m.e.n_ref; r++) {
     const edf_node *x = edf_slide__known(l->slide, r->name);
-    if (x && !edf_slide__line_of(l->slide, r->name)) edf__check_rank(&l->m.e, r, x);
+    if (x && !edf_slide__line_of(l->slide, r->name)) edf_slide__check_rank(&l->m.e, r, x);
   }
   edf_slide__check_loops(l);
   unsigned bound = l->left;              /* with +=, also lower-case indices on the right     */
@@ -2653,7 +2665,7 @@ static void edf_slide__bind_line(edf_slide__statement *l) {
       edf_slide__check_cases(&l->m.e, p->at, l->left & ~edf_slide__expr_has(l, p),
                              p->over & ~edf_slide__extents_in(p));
       edf_slide__count_indices(l, p, &once, &twice);
-      edf__check_single(&l->m.e, p->at, once & ~twice & ~l->left);
+      edf_slide__check_single(&l->m.e, p->at, once & ~twice & ~l->left);
       p->number *= l->sign;
     }
   }
@@ -2663,16 +2675,16 @@ static void edf_slide__bind_line(edf_slide__statement *l) {
 
 /* ---- Sizes of a line. Finds the sizes that an Einsum of the known tensors would find. */
 static void edf_slide__solve_extents(edf_slide__statement *l) {
-  edf_node x[EDF__MAX_REF], *in[EDF__MAX_REF];
+  edf_node x[EDF_SLIDE__MAX_REF], *in[EDF_SLIDE__MAX_REF];
   for (int f = 1; f < l->m.e.n_ref; f++) {
     l->m.e.ref[f].operand = l->of[f] ? f : -1;
     if (!l->of[f]) continue;
-    edf__check_rank(&l->m.e, &l->m.e.ref[f], l->of[f]);
+    edf_slide__check_rank(&l->m.e, &l->m.e.ref[f], l->of[f]);
     in[f] = &x[f];
     x[f] = *l->of[f];                    /* The batch counts as unknown, since it can change. */
     for (int d = 0; d < x[f].rank; d++) if (x[f].batched >> d & 1) x[f].dim[d] = 0;
   }
-  edf__find_extents(&l->m, in);
+  edf_slide__find_extents(&l->m, in);
 }
 
 /* Makes a group (i,j) the position J*i + j, of I*J entries. The last index runs fastest. */
@@ -2744,7 +2756,7 @@ static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
                   "%s: add '| %s<64' at the end of the line%s", r->name, c, c,
                   edf__is_capital(c) ? ", or write an index that another tensor has" : "");
   }
-  edf__reach(&l->m, p, &least, &greatest);
+  edf_slide__reach(&l->m, p, &least, &greatest);
   if (greatest < 0 || greatest >= 1000000000)
     edf__syntax(l->m.e.scan, p->at, "%s is new, and this position reads entries %ld to %ld",
                 r->name, (long)least, (long)greatest);
@@ -2815,7 +2827,7 @@ static void edf_slide__new_parameter(edf_slide__statement *l, int f) {
   const edf_slide__expr *x = l->tensor[f];
   const edf__site *at = &l->slide->site;
   int by_value = x->in && x->in->sort != EDF_SLIDE__A_GROUP;
-  unsigned sums = edf__ref_has(r) & (by_value ? ~0u : x->over);
+  unsigned sums = edf_slide__ref_has(r) & (by_value ? ~0u : x->over);
   double n = 1;                          /* entries in one sum, or in a row of a lookup table */
   int dim[EDF_MAX_RANK] = { 0 };
   for (int g = f; g < l->m.e.n_ref; g++)
@@ -2842,7 +2854,7 @@ static void edf_slide__new_parameters(edf_slide__statement *l) {
     if (l->of[f] || edf_slide__line_of(l->slide, r->name)) continue;
     l->of[f] = edf_slide__known(l->slide, r->name);  /* created by an earlier use             */
     if (!l->of[f]) edf_slide__new_parameter(l, f);
-    edf__check_rank(&l->m.e, r, l->of[f]);
+    edf_slide__check_rank(&l->m.e, r, l->of[f]);
   }
 }
 
@@ -2922,7 +2934,7 @@ static edf_ref edf_slide__ref_now(const edf_slide__statement *l, edf_ref r) {
 static int edf_slide__is_plain(const edf_slide__statement *l, const edf_slide__value *v) {
   unsigned has = 0;
   for (int d = 0; d < v->at.rank; d++) {
-    int i = edf__alone(&l->m.e, &v->at.place[d]);
+    int i = edf_slide__alone(&l->m.e, &v->at.place[d]);
     if (i < 0 || has >> i & 1) return 0;
     if (l->m.extent[i] != (v->node->batched >> d & 1 ? 0 : v->node->dim[d])) return 0;
     has |= 1u << i;
@@ -2942,7 +2954,7 @@ static int edf_slide__same_places(const edf_ref *a, const edf_ref *b) {
 static const char *edf_slide__letters_at(const edf_slide__statement *l, const edf_ref *r) {
   const char *text = r->rank ? "[" : "";
   for (int d = 0; d < r->rank; d++) {
-    int i = edf__alone(&l->m.e, &r->place[d]);
+    int i = edf_slide__alone(&l->m.e, &r->place[d]);
     text = edf__text("%s%.15s%s", text, i < 0 ? "i" : l->m.e.index[i].name,
                      d + 1 < r->rank ? "," : "]");
   }
@@ -2952,7 +2964,7 @@ static const char *edf_slide__letters_at(const edf_slide__statement *l, const ed
 /* Names the indices of a function's node as in its line: x has no names in  input x[b,784]. */
 static edf_slide__value edf_slide__lettered(const edf_slide__statement *l, edf_slide__value v) {
   edf_node *y = v.node;
-  if (y && y->kind == EDF_COMPNODE && y->rank && !edf__has_equation(y)
+  if (y && y->kind == EDF_COMPNODE && y->rank && !edf_slide__has_equation(y)
       && edf_slide__is_plain(l, &v) && !edf__write(y)->letters)
     y->written->letters = edf_slide__letters_at(l, &v.at);
   return v;
@@ -3034,7 +3046,7 @@ static edf_node *edf_slide__now(const edf_slide__statement *l, const edf_slide__
   for (int k = 0; k < by->n_loop; k++) {
     const edf_place *p = &r->place[by->axis[k]];
     time[k] = p->constant;
-    if (edf__place_has(p) || p->by)
+    if (edf_slide__place_has(p) || p->by)
       edf__syntax(l->m.e.scan, p->at, "%s is computed step by step here: expected one step of "
                   "it", r->name);
   }
@@ -3054,7 +3066,7 @@ static int edf_slide__by_value(const edf_ref *r) {
 typedef struct {
   edf_slide__statement *l;
   edf_contraction m;
-  edf_node *in[EDF__MAX_REF];
+  edf_node *in[EDF_SLIDE__MAX_REF];
   int n_before;                          /* number of nodes when the equation was begun       */
   /* is_line is 1 for the left side of a line. any is 1 if an older node may be returned. */
   int is_line, any;
@@ -3071,11 +3083,11 @@ static void edf_slide__begin_equation(edf_slide__making *to, edf_slide__statemen
   to->n_before = edf.n_compnodes;
   e->scan = l->m.e.scan;
   e->n_index = l->m.e.n_index;
-  *edf__next_ref(e) = *left;
+  *edf_slide__next_ref(e) = *left;
   e->ref->operand = -1;
   for (int i = 0; i < e->n_index; i++) {
     e->index[i].name = l->m.e.index[i].name;
-    e->index[i].left = (int)(edf__ref_has(left) >> i & 1);
+    e->index[i].left = (int)(edf_slide__ref_has(left) >> i & 1);
   }
 }
 
@@ -3085,11 +3097,11 @@ static int edf_slide__add_factor(edf_slide__making *to, const edf_slide__value *
   edf_equation *e = &to->m.e;
   int k = 0;
   if (!v->node) return 0;
-  if (e->n_ref == EDF__MAX_REF)
+  if (e->n_ref == EDF_SLIDE__MAX_REF)
     edf__syntax(e->scan, v->at.name, "this line is too long");
   while (k < e->n_operand && to->in[k] != v->node) k++;
   if (k == e->n_operand) to->in[e->n_operand++] = v->node;
-  edf_ref *r = edf__next_ref(e);
+  edf_ref *r = edf_slide__next_ref(e);
   *r = v->at;
   r->operand = k;
   *number *= v->number;
@@ -3152,7 +3164,7 @@ static int edf_slide__add_divisor(edf_slide__making *to, int first, double *numb
   const edf_equation *e = &to->m.e;
   unsigned by = edf_slide__divides_by(to->divisor);
   unsigned has = edf_slide__refs_have(e, first, e->n_ref);
-  unsigned others = has & ~by & ~edf__ref_has(e->ref);
+  unsigned others = has & ~by & ~edf_slide__ref_has(e->ref);
   double size = 1;
   for (int i = 0; i < e->n_index; i++)
     if (others >> i & 1) size *= to->l->m.extent[i] > 0 ? (double)to->l->m.extent[i] : 0;
@@ -3201,7 +3213,7 @@ static int edf_slide__masks_for(const edf_slide__statement *l, unsigned masks, i
    its entries. */
 static void edf_slide__add_masks(edf_slide__making *to, int first, unsigned masks) {
   edf_equation *e = &to->m.e;
-  unsigned has = edf_slide__refs_have(e, first, e->n_ref) | edf__ref_has(e->ref);
+  unsigned has = edf_slide__refs_have(e, first, e->n_ref) | edf_slide__ref_has(e->ref);
   for (int m = 0; m < to->l->n_mask; m++)
     for (int with = 0; with < to->l->n_mask; with++) {
       edf_mask mask;
@@ -3255,11 +3267,11 @@ static void edf_slide__add_bounds(edf_slide__making *to) {
       for (int f = 1; sums && f < e->n_ref; f++)
         for (int d = 0; d < e->ref[f].rank; d++) {
           const edf_place *p = &e->ref[f].place[d];
-          int alone = edf__alone(e, p) == i;
+          int alone = edf_slide__alone(e, p) == i;
           outside |= alone ? to->in[e->ref[f].operand]->dim[d] != bound : p->factor[i] != 0;
         }
       if (bound <= 0 || !(has >> i & 1) || e->index[i].bound) continue;
-      if (!sums) edf__find_extents(&to->m, to->in);
+      if (!sums) edf_slide__find_extents(&to->m, to->in);
       if (sums ? outside && (l->m.e.index[i].bound || l->to) : to->m.extent[i] != bound)
         e->index[i].bound = bound;
     }
@@ -3291,7 +3303,7 @@ static void edf_slide__keep_letters(edf_equation *e) {
 static void edf_slide__add_batch(edf_slide__making *to) {
   edf_equation *e = &to->m.e;
   unsigned has = 0;
-  for (int f = 1; f < e->n_ref; f++) has |= edf__ref_has(&e->ref[f]);
+  for (int f = 1; f < e->n_ref; f++) has |= edf_slide__ref_has(&e->ref[f]);
   for (int i = 0; i < e->n_index; i++) {
     if (!e->index[i].left || has >> i & 1 || to->l->m.extent[i]) continue;
     edf_slide__value v = edf_slide__index_value(to->l, i, 0);
@@ -3322,7 +3334,7 @@ static edf_node *edf_slide__end_equation(edf_slide__making *to, const edf_op *is
   if (!to->l->slide->layer)
     at.op = plain ? "Einsum" : kind == EDF_SLIDE__PUT ? "Scatter" : is->name;
   if (kind == EDF_SLIDE__MAX) is = &edf_slide__max_over_op;
-  edf_node *y = edf__equation_node(&at, is, kind, e, e->n_operand, to->in);
+  edf_node *y = edf_slide__equation_node(&at, is, kind, e, e->n_operand, to->in);
   return to->is_line ? y : edf_slide__called(y, e->ref->name, "");
 }
 
@@ -3346,7 +3358,7 @@ static edf_slide__value edf_slide__with_indices(edf_slide__statement *l,
 /* Returns v if it is zero or plain, else a copy that is plain. */
 static edf_slide__value edf_slide__dense(edf_slide__statement *l, edf_slide__value v) {
   if (!v.node || edf_slide__is_plain(l, &v)) return v;
-  return edf_slide__with_indices(l, &v, edf__ref_has(&v.at));
+  return edf_slide__with_indices(l, &v, edf_slide__ref_has(&v.at));
 }
 
 /* ---- Masks as nodes. Returns the test i[low] - i[high] + constant <= 0, or > 0 if `keeps` is
@@ -3379,7 +3391,7 @@ static edf_slide__value edf_slide__guarded(edf_slide__statement *l, edf_slide__v
   for (int m = 0; m < l->n_mask; m++)
     for (int k = 0; k < l->n_mask && v.node; k++) {
       edf_mask mask;
-      unsigned has = edf__ref_has(&v.at);
+      unsigned has = edf_slide__ref_has(&v.at);
       edf_slide__making to;
       if (!edf_slide__masks_for(l, masks, m, k, has, &mask)) continue;
       edf_slide__value y = edf_slide__new_value(l, NULL, has);
@@ -3408,8 +3420,8 @@ static edf_slide__value edf_slide__masks_test(edf_slide__statement *l, unsigned 
     if (!(masks >> m & 1) || !edf_slide__mask_for(l, &l->mask[m], both, &mask)) continue;
     edf_slide__value one = edf_slide__mask_test(l, &mask, 1);
     if (log) one.node = edf_log_at(l->slide->site.file, l->slide->site.line, one.node);
-    edf_slide__value y = edf_slide__new_value(l, NULL, edf__ref_has(&all.at) |
-                                              edf__ref_has(&one.at));
+    edf_slide__value y = edf_slide__new_value(l, NULL, edf_slide__ref_has(&all.at) |
+                                              edf_slide__ref_has(&one.at));
     edf_slide__begin_equation(&to, l, &y.at);
     edf_slide__add_term(&to, &one, all.node && !log ? &all : NULL, NULL);
     if (log && all.node) edf_slide__add_term(&to, &all, NULL, NULL);
@@ -3427,8 +3439,8 @@ static edf_slide__value edf_slide__filled(edf_slide__statement *l, edf_slide__va
   edf_slide__value test = edf_slide__masks_test(l, masks, has, 1), keep, y;
   edf_slide__making to;
   keep = edf_slide__masks_test(l, masks, has, 0);
-  if (!test.node && has == edf__ref_has(&v.at)) return v;
-  if (test.node) has |= edf__ref_has(&test.at);
+  if (!test.node && has == edf_slide__ref_has(&v.at)) return v;
+  if (test.node) has |= edf_slide__ref_has(&test.at);
   y = edf_slide__new_value(l, NULL, has);
   edf_slide__begin_equation(&to, l, &y.at);
   to.masks = masks;
@@ -3542,7 +3554,7 @@ static int edf_slide__is_outside(const edf_slide__statement *l, const edf_place 
   int bounded = 0;
   for (int i = 0; i < l->m.e.n_index; i++)
     bounded |= was->factor[i] && l->m.e.index[i].bound;
-  return bounded && !edf__place_has(p) && n && (p->constant < 0 || p->constant >= n);
+  return bounded && !edf_slide__place_has(p) && n && (p->constant < 0 || p->constant >= n);
 }
 
 /* Returns a tensor of the line as a value, at the present step. */
@@ -3567,13 +3579,13 @@ static edf_slide__value edf_slide__row_node(edf_slide__statement *l, const edf_o
                                             double number) {
   edf_slide__value from = edf_slide__is_plain(l, v)
                               ? *v
-                              : edf_slide__new_value(l, NULL, edf__ref_has(&v->at));
+                              : edf_slide__new_value(l, NULL, edf_slide__ref_has(&v->at));
   edf_slide__value y = from;
   const edf__site *at = &l->slide->site;
   int n_over = 0;
   for (int order = y.at.rank = 0; order < 3; order++)
     for (int d = 0; d < from.at.rank; d++) {
-      int i = edf__alone(&l->m.e, &from.at.place[d]), over = (int)(goes >> i & 1);
+      int i = edf_slide__alone(&l->m.e, &from.at.place[d]), over = (int)(goes >> i & 1);
       if (order != (over ? 2 : i == limit)) continue;
       y.at.place[y.at.rank++] = from.at.place[d];
       n_over += over;
@@ -3603,7 +3615,7 @@ static edf_slide__value edf_slide__row_node(edf_slide__statement *l, const edf_o
 static edf_slide__value edf_slide__variance(edf_slide__statement *l, const edf_slide__value *v,
                                             unsigned left) {
   edf_slide__value y = edf_slide__new_value(l, NULL, left), m = y;
-  edf_slide__value d = edf_slide__new_value(l, NULL, edf__ref_has(&v->at));
+  edf_slide__value d = edf_slide__new_value(l, NULL, edf_slide__ref_has(&v->at));
   edf_slide__making to;
   m.at.name = "m";
   m.node = edf_slide__terms(l, EDF_SLIDE__MEAN, &m.at, v, NULL);
@@ -3630,14 +3642,14 @@ static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide
   if (kind >= EDF_SLIDE__VARIANCE_OVER)
     v = edf_slide__guarded(l, v, x->masks & ~edf_slide__own_masks(l, x));
   if (kind == EDF_SLIDE__MIN_OVER) v.number = -v.number;
-  unsigned has = edf__ref_has(&v.at), want = has | x->over, left;
+  unsigned has = edf_slide__ref_has(&v.at), want = has | x->over, left;
   edf_slide__value keep = edf_slide__masks_test(l, softmax ? own : 0, want, 0);
   if (limit >= 0) want |= 1u << limit;
-  if (keep.node) want |= edf__ref_has(&keep.at);
+  if (keep.node) want |= edf_slide__ref_has(&keep.at);
   if (kind == EDF_SLIDE__ARGMIN_OVER && own) v.number = -v.number;   /* then an argmax        */
   if (!softmax && own) v = edf_slide__filled(l, v, own, want);
   else if (has != want) v = edf_slide__with_indices(l, &v, want);
-  left = edf__ref_has(&v.at) & ~x->over;
+  left = edf_slide__ref_has(&v.at) & ~x->over;
   if (kind == EDF_SLIDE__VARIANCE_OVER) return edf_slide__variance(l, &v, left);
   if (kind == EDF_SLIDE__ARGMAX_OVER) x->number = 1;
   if (kind == EDF_SLIDE__ARGMIN_OVER) x->number = own ? 1 : -1;
@@ -3662,7 +3674,7 @@ static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide
 /* ---- Stable logarithms. Returns the softmax that computes P, or NULL. P may be a copy of it
    with its indices in another order. */
 static edf_node *edf_slide__softmax_of(edf_node *P) {
-  if (edf__has_equation(P)) {
+  if (edf_slide__has_equation(P)) {
     const edf_contraction *m = (const edf_contraction *)P->state;
     const edf_equation *e = &m->e;
     unsigned once = 0;
@@ -3670,7 +3682,7 @@ static edf_node *edf_slide__softmax_of(edf_node *P) {
       return NULL;
     for (int d = 0; d < e->ref->rank; d++)
       for (int f = 0; f < 2; f++) {
-        int i = d < e->ref[f].rank ? edf__alone(e, &e->ref[f].place[d]) : -1;
+        int i = d < e->ref[f].rank ? edf_slide__alone(e, &e->ref[f].place[d]) : -1;
         if (i < 0) return NULL;
         once |= 1u << i;
       }
@@ -3719,7 +3731,8 @@ static edf_slide__value edf_slide__log_softmax_of(edf_slide__statement *l, edf_s
   if (P != Q) {                          /* the same copy, of the logarithm                   */
     edf__site copy = { "Einsum", at->file, at->line };
     const edf_equation *e = &((const edf_contraction *)P->state)->e;
-    log_P = edf_slide__called(edf__equation_node(&copy, NULL, 0, e, 1, &log_P), P->name, "");
+    log_P = edf_slide__equation_node(&copy, NULL, 0, e, 1, &log_P);
+    log_P = edf_slide__called(log_P, P->name, "");
   }
   l->of[x->which] = log_P;
   v = edf_slide__tensor_value(l, x);
@@ -3788,9 +3801,9 @@ static edf_slide__value edf_slide__log_sum(edf_slide__statement *l, const edf_sl
     if (of.over & edf_slide__pair(&l->mask[m])) own |= of.masks & 1u << m;
   u = edf_slide__guarded(l, u, of.masks & ~own);       /* masks of the term around it         */
   w = edf_slide__guarded(l, w, of.masks & ~own);
-  unsigned has = edf__ref_has(&u.at) | of.over | (w.node ? edf__ref_has(&w.at) : 0);
+  unsigned has = edf_slide__ref_has(&u.at) | of.over | (w.node ? edf_slide__ref_has(&w.at) : 0);
   y = edf_slide__filled(l, u, own, has);
-  has = edf__ref_has(&y.at);
+  has = edf_slide__ref_has(&y.at);
   test = edf_slide__masks_test(l, w.node ? own : 0, has, 0);
   if (test.node) {                       /* w is 0 where a mask excludes it                   */
     edf_slide__value kept = edf_slide__new_value(l, NULL, has);
@@ -3914,7 +3927,7 @@ static edf_slide__value edf_slide__early_value(edf_slide__statement *l, edf_slid
     *x->early = edf_slide__value_of(l, x);
     edf_node *y = x->early->node;
     sum &= edf.n_compnodes > before && y == edf.compnodes[edf.n_compnodes - 1];
-    if (sum && edf__has_equation(y)) edf_slide__called(y, l->m.e.ref->name, "_in");
+    if (sum && edf_slide__has_equation(y)) edf_slide__called(y, l->m.e.ref->name, "_in");
     l->fixed = fixed;
   }
   edf_slide__value v = *x->early;
@@ -3988,7 +4001,7 @@ static edf_node *edf_slide__joined_line(edf_slide__statement *l, edf_ref left) {
   edf_node *part[EDF_MAX_INDEX];
   unsigned all = l->left;
   int d = 0, n = 0, i = 0, used = 0;
-  while (d < left.rank && edf__alone(&l->m.e, &left.place[d]) >= 0) d++;
+  while (d < left.rank && edf_slide__alone(&l->m.e, &left.place[d]) >= 0) d++;
   if (d == left.rank)
     edf__syntax(l->m.e.scan, left.name, "';' needs a sum of indices on the left, one for each "
                 "part: h[b,J+K]");
@@ -3997,14 +4010,14 @@ static edf_node *edf_slide__joined_line(edf_slide__statement *l, edf_ref left) {
   for (edf_slide__expr *x = l->right; x; x = x->next) {
     for (; used >= sum.factor[i]; i++) used = 0;
     used++;
-    unsigned other = edf_slide__expr_has(l, x) & edf__place_has(&sum) & ~(1u << i);
+    unsigned other = edf_slide__expr_has(l, x) & edf_slide__place_has(&sum) & ~(1u << i);
     const char *c = edf_slide__first_of(&l->m.e, other);
     if (c)
       edf__syntax(l->m.e.scan, edf_slide__first_with(l, x, other), "%s is the index of "
                   "another part: expected %s here", c, l->m.e.index[i].name);
     memset(left.place[d].factor, 0, sizeof sum.factor);
     left.place[d].factor[i] = 1;
-    l->left = edf__ref_has(&left);
+    l->left = edf_slide__ref_has(&left);
     part[n] = edf_slide__line_node(l, x, left, 1);
     if (part[n++]) continue;             /* a part that is zero gets a node of zeros          */
     edf_slide__value zero = edf_slide__number_value(l, 0);
@@ -4059,7 +4072,7 @@ static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf_ref left) {
 static int edf_slide__time_index(const edf_slide__statement *l, const edf_place *place) {
   edf_place p = *place;
   p.constant = 0;
-  return edf__alone(&l->m.e, &p);
+  return edf_slide__alone(&l->m.e, &p);
 }
 /* Returns the offset of position p against position `left` of the line that p reads: -1 for t-1
    against t. Returns 0 if the two positions have different indices. */
@@ -4238,7 +4251,7 @@ static void edf_slide__check_group_sizes(const edf_slide__statement *l, const ed
   const edf__scan *s = l->m.e.scan;
   for (int d = 0; d < r->rank && d < by->m.e.ref->rank; d++) {
     const edf_place *left = &by->m.e.ref->place[d];
-    int i = edf__alone(&l->m.e, &r->place[d]), o = edf__alone(&by->m.e, left);
+    int i = edf_slide__alone(&l->m.e, &r->place[d]), o = edf_slide__alone(&by->m.e, left);
     ptrdiff_t n = i < 0 ? -1 : l->m.extent[i];
     ptrdiff_t here = o < 0 ? edf_slide__joined_extent(by, left) : by->m.extent[o];
     if (n < 0 || here < 0 || n == here) continue;
@@ -4347,7 +4360,7 @@ static void edf_slide__run_step(edf_slide__statement *l) {
   edf_slide__drop_axes(&from.at, by, by->n_loop);
   whole = from.at;                       /* shifted by one, so that entries outside are 0     */
   for (int d = 0; l->entry && d < left.rank; d++) {
-    if (edf__place_has(&left.place[d])) continue;
+    if (edf_slide__place_has(&left.place[d])) continue;
     left.place[d].constant++;
     single = from.at.place[d].constant = 1;
   }
@@ -4415,7 +4428,7 @@ static int edf_slide__has_number(const edf_slide__statement *l) {
   for (int d = 0; d < l->m.e.ref->rank; d++) {
     int by_value = 0;
     for (edf_slide__expr *k = l->where->in; k; k = k->next) by_value |= k->place == d;
-    number |= !by_value && !edf__place_has(&l->m.e.ref->place[d]);
+    number |= !by_value && !edf_slide__place_has(&l->m.e.ref->place[d]);
   }
   return number;
 }
@@ -4557,7 +4570,7 @@ static void edf_slide__find_operands(edf_slide__slide *all, const edf_slide__sta
   int is = x->sort == EDF_SLIDE__A_TENSOR;
   if (x->sort == EDF_SLIDE__A_NAME) is = edf_slide__index_for(&l->m.e, x->at) < 0;
   if (is && !edf_slide__line_of(all, x->at) && edf_slide__operand_named(all, x->at) < 0) {
-    edf_ref *r = edf__next_ref(to);
+    edf_ref *r = edf_slide__next_ref(to);
     r->name = x->at;
     r->operand = to->n_operand++;
   }
@@ -4570,7 +4583,7 @@ static void edf_slide__read_over_nodes(edf_slide__slide *all, const edf__site *a
   memset(all, 0, sizeof *all);
   all->in = in;
   all->layer = at->op;
-  edf__next_ref(&all->operands);   /* ref[0] is for a left side, and stays empty        */
+  edf_slide__next_ref(&all->operands);   /* ref[0] is for a left side, and stays empty        */
   edf_slide__read_text(all, at, text, text ? (int)strlen(text) : 0);
   for (edf_slide__statement *l = all->line; l < all->line + all->n; l++)
     for (int right = 0; right < 2; right++)
@@ -4648,7 +4661,8 @@ static void edf_slide__check_products(const edf_slide__statement *l) {
     edf__syntax(s, l->where->at, "an Einsum is y[b,j] = a sum of products of tensors: "
                 "Equations reads any line");
 }
-static edf_node *edf__parsed(const edf__site *at, const char *text, int n, edf_node **in) {
+static edf_node *edf_slide__parsed(const edf__site *at, const char *text, int n,
+                                   edf_node **in) {
   edf_slide__slide *all = (edf_slide__slide *)edf_slide__alloc(sizeof *all);
   edf__check_operands(*at, n, in);
   edf_slide__read_over_nodes(all, at, text, n, n, in);
@@ -4664,7 +4678,7 @@ edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
   va_start(args, equation);
   edf_node **in = edf__operands(args, &n);
   va_end(args);
-  edf_node *y = edf__parsed(&at, equation, n, in);
+  edf_node *y = edf_slide__parsed(&at, equation, n, in);
   edf__free(in);
   return y;
 }
@@ -4689,7 +4703,7 @@ edf_node *edf_find(const char *name) {
 /* ==== >>layers  Layers, from normalisation to recurrences ================================ */
 
 /* Returns the last `rank` indices as a text: [i,j]. */
-static const char *edf_slide__last_letters(const edf__letters *l, int rank) {
+static const char *edf_slide__last_letters(const edf_slide__letters *l, int rank) {
   const char *text = rank ? "[" : "";
   for (int d = l->n - rank; d < l->n; d++)
     text = edf__text("%s%s%s", text, l->name[d], d + 1 < l->n ? "," : "]");
@@ -4738,7 +4752,7 @@ static edf_node *edf_slide__gained(const edf__site *at, const char *normalize, e
                                    edf_node *x, edf_node *bias) {
   edf_node *in[3] = { gain, x, bias };
   edf_slide__check(at, x, "x");
-  edf__letters l = edf__letters_of(x);
+  edf_slide__letters l = edf_slide__letters_of(x);
   const char *all = edf_slide__last_letters(&l, x->rank), *j = x->rank ? l.name[l.n - 1] : "j";
   return edf_slide__lines(at, edf__text("y%s = A[%s] %s%s x%s + B[%s]", all, j, normalize,
                                         *normalize ? j : "", all, j), 3, 3, in);
@@ -4972,7 +4986,7 @@ edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, e
 
 #ifndef EDF_NO_DEBUG
 /* ==== >>print  Contractions as text ====================================================== */
-static void edf__write_number(edf_page *out, double n, int digits) {
+static void edf_slide__write_number(edf_page *out, double n, int digits) {
   if (fabs(n) < HUGE_VAL) edf_write(out, "%.*g", digits, n);
   else edf_write(out, n < 0 ? "-1e999" : "1e999");
 }
@@ -4980,25 +4994,25 @@ static void edf__write_number(edf_page *out, double n, int digits) {
 /* ---- Equations, as the program wrote them, with the names of the nodes. */
 
 /* Returns the equation that is shown, and the node of a tensor in it. */
-static const edf_equation *edf__shown(const edf_node *y) {
-  const edf_contraction *m = edf__einsum_of(y);
+static const edf_equation *edf_slide__shown(const edf_node *y) {
+  const edf_contraction *m = edf_slide__einsum_of(y);
   return m->written.n_ref ? &m->written : &m->e;
 }
-static const edf_node *edf__node_of(const edf_node *y, const edf_ref *r) {
-  const edf_contraction *m = edf__einsum_of(y);
+static const edf_node *edf_slide__node_of(const edf_node *y, const edf_ref *r) {
+  const edf_contraction *m = edf_slide__einsum_of(y);
   if (r->operand < 0) return y;
   return m->written.n_ref ? m->operand[r->operand] : y->in[r->operand];
 }
 
 /* Writes an index. In a loop an index is lower-case, unless two would then be equal. Elsewhere
    a summed index is a capital. */
-static void edf__write_letter(edf_page *out, const char *before, const edf_node *y, int i,
-                              int in_loop) {
-  const edf_equation *e = edf__shown(y);
+static void edf_slide__write_letter(edf_page *out, const char *before, const edf_node *y, int i,
+                                    int in_loop) {
+  const edf_equation *e = edf_slide__shown(y);
   const char *name = e->index[i].name, *first = name;
   int same = 0, left = e->index[i].left;
   for (const edf_place *p = e->ref->place; p < e->ref->place + e->ref->rank; p++)
-    left |= p->by && edf__ref_has(&e->ref[p->by]) >> i & 1;
+    left |= p->by && edf_slide__ref_has(&e->ref[p->by]) >> i & 1;
   for (int k = 0; k < e->n_index; k++)
     same |= k != i && !edf__compare_names(name, e->index[k].name);
   while (*first && edf__lower(*first) == edf__upper(*first)) first++;
@@ -5009,20 +5023,20 @@ static void edf__write_letter(edf_page *out, const char *before, const edf_node 
               : capital && !none && c == first ? edf__upper(*c) : *c);
 }
 
-static void edf__write_ref(edf_page *out, const edf_node *y, const edf_ref *r,
-                           const char *grad, int in_loop) {
-  const edf_equation *e = edf__shown(y);
-  edf_write(out, "%s%s", edf__label(edf__node_of(y, r)), grad);
+static void edf_slide__write_ref(edf_page *out, const edf_node *y, const edf_ref *r,
+                                 const char *grad, int in_loop) {
+  const edf_equation *e = edf_slide__shown(y);
+  edf_write(out, "%s%s", edf__label(edf_slide__node_of(y, r)), grad);
   for (const edf_place *p = r->place; p < r->place + r->rank; p++) {
     int empty = 1;
     edf_write(out, p > r->place ? "," : "[");
-    if (p->by) { edf__write_ref(out, y, &e->ref[p->by], "", in_loop); continue; }
+    if (p->by) { edf_slide__write_ref(out, y, &e->ref[p->by], "", in_loop); continue; }
     for (int i = 0; i < e->n_index; i++) {
       int factor = p->factor[i];
       if (!factor) continue;
       edf_write(out, factor < 0 ? "-" : empty ? "" : "+");
       if (abs(factor) != 1) edf_write(out, "%d*", abs(factor));
-      edf__write_letter(out, "", y, i, in_loop);
+      edf_slide__write_letter(out, "", y, i, in_loop);
       empty = 0;
     }
     if (p->constant || empty) edf_write(out, empty ? "%d" : "%+d", p->constant);
@@ -5031,22 +5045,22 @@ static void edf__write_ref(edf_page *out, const edf_node *y, const edf_ref *r,
 }
 
 /* Writes sum_I or sum_{I,J}. It frees the names. */
-static void edf__write_over(edf_page *out, const char *what, edf_page *names) {
+static void edf_slide__write_over(edf_page *out, const char *what, edf_page *names) {
   if (names->n) edf_write(out, strchr(names->at, ',') ? "%s_{%s} " : "%s_%s ", what, names->at);
   edf_release(names->at);
 }
 /* Writes how the indices of a term are reduced if it is not a sum: mean_I, max_I. */
-static void edf__write_reduction(edf_page *out, const edf_node *y, const edf_term *t,
-                                 int backward) {
-  const edf_contraction *m = edf__einsum_of(y);
-  const edf_equation *e = edf__shown(y);
+static void edf_slide__write_reduction(edf_page *out, const edf_node *y, const edf_term *t,
+                                       int backward) {
+  const edf_contraction *m = edf_slide__einsum_of(y);
+  const edf_equation *e = edf_slide__shown(y);
   int mean = m->kind == 'm', sample = m->kind == 's', max = m->kind == 'x';
   int divides = sample || (mean && backward);
   edf_page names = { NULL, 0 };
   for (int i = 0; (mean || sample || max) && i < m->e.n_index; i++)
-    if (!e->index[i].left && edf__term_has(e, t) >> i & 1)
-      edf__write_letter(&names, !names.n ? "" : divides ? " " : ",", y, i, 0);
-  if (!divides && !(max && backward)) edf__write_over(out, mean ? "mean" : "max", &names);
+    if (!e->index[i].left && edf_slide__term_has(e, t) >> i & 1)
+      edf_slide__write_letter(&names, !names.n ? "" : divides ? " " : ",", y, i, 0);
+  if (!divides && !(max && backward)) edf_slide__write_over(out, mean ? "mean" : "max", &names);
   else {
     const char *n = names.n ? names.at : "1";
     if (max) edf_write(out, "[the first greatest] ");
@@ -5056,11 +5070,11 @@ static void edf__write_reduction(edf_page *out, const edf_node *y, const edf_ter
 }
 
 /* Returns 1 if y is the number 1, the factor of a term that has no other tensor. */
-static int edf__is_one(const edf_node *y) {
+static int edf_slide__is_one(const edf_node *y) {
   return !strcmp(y->op, "Number") && *(const edf_real *)y->state == 1;
 }
 /* Returns how often factor f is in term t, 0 if it is there before f. `but` does not count. */
-static int edf__times(const edf_equation *e, const edf_term *t, int f, int but) {
+static int edf_slide__times(const edf_equation *e, const edf_term *t, int f, int but) {
   const edf_ref *r = &e->ref[f], *x = &e->ref[t->first];
   int n = 0;
   for (int k = t->first; k < t->first + t->n; k++, x++) {
@@ -5075,60 +5089,63 @@ static int edf__times(const edf_equation *e, const edf_term *t, int f, int but) 
 }
 /* Writes a term without its sign. By the swap rule, factor `swapped` is exchanged with the
    output; 0 exchanges none. */
-static void edf__write_term(edf_page *out, const edf_node *y, const edf_term *t, int swapped) {
-  const edf_contraction *m = edf__einsum_of(y);
-  edf__write_reduction(out, y, t, swapped > 0);
-  const edf_ref *r = edf__shown(y)->ref;
-  int one = t->n == 1 && edf__is_one(edf__node_of(y, r + t->first));
+static void edf_slide__write_term(edf_page *out, const edf_node *y, const edf_term *t,
+                                  int swapped) {
+  const edf_contraction *m = edf_slide__einsum_of(y);
+  edf_slide__write_reduction(out, y, t, swapped > 0);
+  const edf_ref *r = edf_slide__shown(y)->ref;
+  int one = t->n == 1 && edf_slide__is_one(edf_slide__node_of(y, r + t->first));
   int n = one ? 0 : t->n;
-  double number = fabs(t->number) * (swapped ? edf__times(edf__shown(y), t, swapped, 0) : 1);
+  double number = fabs(t->number);
+  if (swapped) number *= edf_slide__times(edf_slide__shown(y), t, swapped, 0);
   if (number != 1 || !n) {
-    edf__write_number(out, number, m->kind ? 17 : 6);
+    edf_slide__write_number(out, number, m->kind ? 17 : 6);
     edf_write(out, n ? " " : "");
   }
   for (int f = t->first; f < t->first + n; f++) {
-    int times = f == swapped ? 1 : edf__times(edf__shown(y), t, f, swapped);
+    int times = f == swapped ? 1 : edf_slide__times(edf_slide__shown(y), t, f, swapped);
     if (!times) continue;
     if (f > t->first) edf_write(out, " ");
-    edf__write_ref(out, y, &r[f == swapped ? 0 : f], f == swapped ? ".grad" : "", swapped > 0);
+    edf_slide__write_ref(out, y, &r[f == swapped ? 0 : f], f == swapped ? ".grad" : "",
+                         swapped > 0);
     if (times > 1) edf_write(out, "^%d", times);
   }
 }
 
-static void edf__write_equation(edf_page *out, const edf_node *y) {
-  const edf_contraction *m = edf__einsum_of(y);
-  const edf_equation *e = edf__shown(y);
+static void edf_slide__write_equation(edf_page *out, const edf_node *y) {
+  const edf_contraction *m = edf_slide__einsum_of(y);
+  const edf_equation *e = edf_slide__shown(y);
   int n = 0, written = 0;
-  edf__write_ref(out, y, &e->ref[0], "", 0);
+  edf_slide__write_ref(out, y, &e->ref[0], "", 0);
   edf_write(out, m->kind == 'p' ? " += " : " = ");
   for (const edf_term *t = e->term; t < e->term + e->n_term; t++) {
     if (t->number == 0) continue;          /* no 0 x                                */
     if (written++) edf_write(out, t->number < 0 ? " - " : " + ");
     else if (t->number < 0) edf_write(out, "-");
-    edf__write_term(out, y, t, 0);
+    edf_slide__write_term(out, y, t, 0);
   }
   if (!written) edf_write(out, "0");
   for (int i = 0; i < e->n_index; i++) {
     if (!e->index[i].bound) continue;
-    edf__write_letter(out, n++ ? ", " : " | ", y, i, 0);
+    edf_slide__write_letter(out, n++ ? ", " : " | ", y, i, 0);
     edf_write(out, "<%d", e->index[i].bound);
   }
   for (int d = 0; d < e->ref->rank; d++) {
     const edf_place *p = &e->ref->place[d];
     if (!p->by) continue;                /* the classes of a scatter                          */
-    edf_write(out, "%s%s<%d", n++ ? ", " : " | ", edf__label(edf__node_of(y, &e->ref[p->by])),
-              p->constant + 1);
+    const edf_node *by = edf_slide__node_of(y, &e->ref[p->by]);
+    edf_write(out, "%s%s<%d", n++ ? ", " : " | ", edf__label(by), p->constant + 1);
   }
 }
 
 /* Writes the loops: for b,i,j: with every index of the term and of the left side, in
    alphabetical order. If no tensor of the statement shows the size of an index, the size is
    written. */
-static void edf__write_loops(edf_page *out, const edf_node *y, const edf_term *t) {
-  const edf_equation *e = edf__shown(y);
+static void edf_slide__write_loops(edf_page *out, const edf_node *y, const edf_term *t) {
+  const edf_equation *e = edf_slide__shown(y);
   int list[EDF_MAX_INDEX], n = 0;
   for (int i = 0; i < e->n_index; i++) {
-    if (!e->index[i].left && !(edf__term_has(e, t) >> i & 1)) continue;
+    if (!e->index[i].left && !(edf_slide__term_has(e, t) >> i & 1)) continue;
     int k = n++;
     for (; k > 0 && edf__compare_names(e->index[i].name, e->index[list[k - 1]].name) < 0; k--)
       list[k] = list[k - 1];
@@ -5139,25 +5156,25 @@ static void edf__write_loops(edf_page *out, const edf_node *y, const edf_term *t
     ptrdiff_t bound = e->index[i].bound;
     const edf_ref *r = &e->ref[0];
     for (int f = 0; f <= t->n; r = &e->ref[t->first + f++])
-      for (int d = 0; d < r->rank; d++) shown |= edf__alone(e, &r->place[d]) == i;
-    edf__write_letter(out, k ? "," : "for ", y, i, 1);
-    if (!bound && !shown) bound = edf__einsum_of(y)->extent[i];
+      for (int d = 0; d < r->rank; d++) shown |= edf_slide__alone(e, &r->place[d]) == i;
+    edf_slide__write_letter(out, k ? "," : "for ", y, i, 1);
+    if (!bound && !shown) bound = edf_slide__einsum_of(y)->extent[i];
     if (bound > 0) edf_write(out, "<%td", bound);
   }
   if (n) edf_write(out, ": ");
 }
 
-static void edf__write_equation_backward(edf_page *out, const edf_node *y) {
-  const edf_equation *e = edf__shown(y);
+static void edf_slide__write_equation_backward(edf_page *out, const edf_node *y) {
+  const edf_equation *e = edf_slide__shown(y);
   for (const edf_term *t = e->term; t < e->term + e->n_term; t++)
     for (int f = t->first; f < t->first + t->n; f++) {
-      if (!edf__node_of(y, &e->ref[f])->needs_grad || !edf__times(e, t, f, 0))
+      if (!edf_slide__node_of(y, &e->ref[f])->needs_grad || !edf_slide__times(e, t, f, 0))
         continue;
       edf_write(out, "       ");
-      edf__write_loops(out, y, t);
-      edf__write_ref(out, y, &e->ref[f], ".grad", 1);
+      edf_slide__write_loops(out, y, t);
+      edf_slide__write_ref(out, y, &e->ref[f], ".grad", 1);
       edf_write(out, t->number < 0 ? " -= " : " += ");
-      edf__write_term(out, y, t, f);
+      edf_slide__write_term(out, y, t, f);
       edf_write(out, "\n");
     }
 }
@@ -5173,7 +5190,7 @@ static void edf__write_equation_backward(edf_page *out, const edf_node *y) {
    replaced. */
 typedef struct {
   const edf_node *y;
-  edf__letters letters;
+  edf_slide__letters letters;
   int row, operand, lacks;               /* lacks is 1 if the operand has no joined index     */
   double part;                           /* where the part of Concat's y begins               */
 } edf_slide__formula;
@@ -5197,7 +5214,8 @@ static char edf_slide__free_letter(const edf_slide__formula *f, char index) {
   return index == 'N' ? edf__upper(letter) : letter;
 }
 /* Adds the indices of the node for which an index of the formula stands. */
-static void edf_slide__add_range(const edf_slide__formula *f, char index, edf__letters *to) {
+static void edf_slide__add_range(const edf_slide__formula *f, char index,
+                                 edf_slide__letters *to) {
   char c = edf__lower(index);
   int n = f->letters.n, begin = n - f->row, from = strchr("ktu", c) ? begin + (c == 'u') : 0;
   if (c == 'n') index = edf_slide__free_letter(f, index);
@@ -5206,12 +5224,12 @@ static void edf_slide__add_range(const edf_slide__formula *f, char index, edf__l
   if (c == 't') n = begin + !f->lacks;
   for (int d = from; d < n && d < f->letters.n; d++) {
     const char *name = f->letters.name[d];
-    snprintf(to->name[to->n++], EDF__LETTER, "%c%s", c == index ? *name : edf__upper(*name),
-             name + 1);
+    char first = c == index ? *name : edf__upper(*name);
+    snprintf(to->name[to->n++], EDF_SLIDE__LETTER, "%c%s", first, name + 1);
   }
 }
 /* Writes a list from number `from` on, in these brackets if it has more than one name. */
-static void edf_slide__write_list(edf_page *out, const edf__letters *l, int from,
+static void edf_slide__write_list(edf_page *out, const edf_slide__letters *l, int from,
                                   const char *between, const char *brackets) {
   int several = *brackets && l->n > 1;
   if (several) edf_write(out, "%c", brackets[0]);
@@ -5225,7 +5243,7 @@ static void edf_slide__write_words(edf_page *out, const edf_slide__formula *f, c
   static const char *const sign[] = { "", "<", "=", "<=", ">", "!=", ">=" };
   const edf_real *state = (const edf_real *)f->y->state;
   for (const char *end = c + n, *word = c; c < end; word = c) {
-    edf__letters list = { 0, { { 0 } } };
+    edf_slide__letters list = { 0, { { 0 } } };
     while (edf__is_letter(*c) || (c > word && edf__is_digit(*c))) c++;
     size_t length = (size_t)(c - word), over = strcspn(word, "_");
     const edf_node *x = edf_slide__tensor_named(f, word, length);
@@ -5258,7 +5276,7 @@ static void edf_slide__write_words(edf_page *out, const edf_slide__formula *f, c
         char *to = list.name[first];
         if (list.n == first) list.n++;
         if (f->part > 0 || !*to)
-          snprintf(to + strlen(to), EDF__LETTER, *to ? "+%g" : "%g", f->part);
+          snprintf(to + strlen(to), EDF_SLIDE__LETTER, *to ? "+%g" : "%g", f->part);
         c += 2;
       } while (*c == ',');
       c++;
@@ -5286,7 +5304,7 @@ static void edf_slide__write_words(edf_page *out, const edf_slide__formula *f, c
 /* Writes one line of a gradient as a loop over the indices on its left. */
 static void edf_slide__write_loop(edf_page *out, const edf_slide__formula *f, const char *c,
                                   size_t n) {
-  edf__letters loops = { 0, { { 0 } } };
+  edf_slide__letters loops = { 0, { { 0 } } };
   for (const char *index = "ibtunk"; *index; index++)
     for (size_t at = 1; at + 1 < n; at++)
       if (c[at] == *index && strchr("[,", c[at - 1]) && strchr(",+]", c[at + 1])) {
@@ -5312,7 +5330,7 @@ static void edf_slide__write_formula(edf_page *out, const edf_node *y, int backw
   const char *blank = edf.training ? NULL : strstr(text, "\n\n");
   memset(&f, 0, sizeof f);
   f.y = y;
-  f.letters = edf__letters_of(longer ? x : y);
+  f.letters = edf_slide__letters_of(longer ? x : y);
   f.row = longer ? x->rank - y->rank : edf_slide__row_dims(y);
   if (y->about == &edf_slide__extent_op)
     f.row = f.letters.n - (int)*(const edf_real *)y->state - 1;
@@ -5339,11 +5357,11 @@ static void edf_slide__write_formula(edf_page *out, const edf_node *y, int backw
 
 /* Prints a node: see edf.h. */
 static int edf_slide__print(edf_page *out, const edf_node *y, int backward) {
-  if (edf__is_helper(y) && !out) return -1;
+  if (edf_slide__is_helper(y) && !out) return -1;
   if (!out) return 1;
-  if (edf__has_equation(y)) {
-    if (backward) edf__write_equation_backward(out, y);
-    else edf__write_equation(out, y);
+  if (edf_slide__has_equation(y)) {
+    if (backward) edf_slide__write_equation_backward(out, y);
+    else edf_slide__write_equation(out, y);
     return 1;
   }
   const edf_op *op = y->about;
@@ -5389,9 +5407,9 @@ void edf_print_equations(FILE *out) {
     said = x->written ? x->written->said : NULL;
     if (said == last && said) continue;
     if (said && !x->written->later) edf_write(&page, "%.*s\n", (int)strcspn(said, "\n"), said);
-    if (!said && !edf__is_helper(x)) edf_write(&page, "# %s of C code: ", x->op);
-    if (!said && !edf__is_helper(x)) edf_write_node(&page, x, EDF_FORWARD_LINE);
-    if (!said && !edf__is_helper(x)) edf_write(&page, "\n");
+    if (!said && !edf_slide__is_helper(x)) edf_write(&page, "# %s of C code: ", x->op);
+    if (!said && !edf_slide__is_helper(x)) edf_write_node(&page, x, EDF_FORWARD_LINE);
+    if (!said && !edf_slide__is_helper(x)) edf_write(&page, "\n");
   }
   fputs(page.at, out);
   edf_release(page.at);
@@ -5453,7 +5471,7 @@ static void edf_slide__find_loops_of(edf_slide__answer *a, edf_slide__statement 
   for (int f = !l->of[0]; f < e->n_ref; f++)
     for (int d = 0; d < e->ref[f].rank; d++) {
       const edf_place *p = &e->ref[f].place[d];
-      int i = edf__alone(e, p), n = l->of[f]->dim[d];
+      int i = edf_slide__alone(e, p), n = l->of[f]->dim[d];
       if (i < 0) continue;
       if (extent[i] && extent[i] != n)
         edf__syntax(e->scan, p->at, "%s is %d in %s and %d in %s: are indices transposed?",
@@ -5524,7 +5542,7 @@ static edf_node *edf_slide__new_helper(edf_slide__statement *l) {
   int dim[EDF_MAX_RANK];
   for (int d = 0; d < left->rank; d++) {
     ptrdiff_t least, greatest;
-    edf__reach(&l->m, &left->place[d], &least, &greatest);
+    edf_slide__reach(&l->m, &left->place[d], &least, &greatest);
     if (least < 0 || greatest >= INT_MAX)
       edf__syntax(l->m.e.scan, left->place[d].at, "this position writes entries %ld to %ld",
                   (long)least, (long)greatest);
@@ -5744,14 +5762,14 @@ static edf_node *edf_slide__line_again(const edf_slide__answer *a,
 /* Makes a copy of node y that reads the tensors x. */
 static edf_node *edf_slide__node_again(const edf_slide__answer *a, const edf_node *y,
                                        edf_node **x) {
-  const edf_contraction *m = edf__has_equation(y) ? edf__einsum_of(y) : NULL;
+  const edf_contraction *m = edf_slide__has_equation(y) ? edf_slide__einsum_of(y) : NULL;
   edf__site at = { m ? "Einsum" : y->op, y->file, y->line };
-  edf_node *in[EDF__MAX_REF] = { NULL };
+  edf_node *in[EDF_SLIDE__MAX_REF] = { NULL };
   int n = m ? m->written.n_operand : y->n_in;
-  for (int i = 0; i < n && i < EDF__MAX_REF; i++)
+  for (int i = 0; i < n && i < EDF_SLIDE__MAX_REF; i++)
     for (int k = 0; k < a->n; k++)
       if (a->node[k] == (m ? m->operand[i] : y->in[i])) in[i] = x[k];
-  if (m) return edf__equation_node(&at, y->about, m->kind, &m->written, n, in);
+  if (m) return edf_slide__equation_node(&at, y->about, m->kind, &m->written, n, in);
   edf_node *copy = edf__computed(y->about, y->file, y->line, n, in);
   copy->rank = y->rank;
   if (y->written) *edf__write(copy) = *y->written;
@@ -5923,7 +5941,7 @@ static void edf_slide__propose_beside(edf_slide__answer *a, const edf_slide__sta
   const edf_ref *r = &own->m.e.ref[f];
   const char *indices = r->rank ? "[" : "";
   for (int d = 0; d < r->rank; d++) {
-    int i = edf__alone(&own->m.e, &r->place[d]), k = 0;
+    int i = edf_slide__alone(&own->m.e, &r->place[d]), k = 0;
     const char *name = i < 0 ? "0" : own->m.e.index[i].name;
     while (k < l->m.e.n_index && edf__compare_names(l->m.e.index[k].name, name)) k++;
     indices = edf__text("%s%.30s%s", indices, k < l->m.e.n_index ? l->m.e.index[k].name : name,
@@ -6073,7 +6091,7 @@ double edf_check_backward(edf_node *y, const char *lines) {
   edf_slide__answer a;
   edf_expect_kind("edf_check_backward", "the node", y, EDF_COMPNODE);
   printf("answer to %s, built at %s:%d\n", edf_label(y), y->file, y->line);
-  if (!edf_slide__line_of_node(y) && !edf__has_equation(y) &&
+  if (!edf_slide__line_of_node(y) && !edf_slide__has_equation(y) &&
       (!y->about || !y->about->name || !y->about->formula)) {
     printf("  FAIL  it has no equation to compare with: edf_gradcheck checks a node of your "
            "own\n");

@@ -221,7 +221,7 @@ static void write_node(const edf_node *x) {
     write_string(k ? "backward" : "forward", lines.at ? lines.at : "");
     edf_release(lines.at);
   }
-  edf_write(&answer, ",\"helper\":%d}", edf__is_helper(x));
+  edf_write(&answer, ",\"helper\":%d}", edf_slide__is_helper(x));
 }
 
 static void read_slide(const char *argument, const char *slide) {
@@ -408,12 +408,12 @@ static void write_entry(const char *argument) {
   write_number((double)y->value[i]);
   edf_write(&answer, ",\"products\":[");
   n_products = 0;
-  for (int t = 0; edf__is_equation(y) && t < edf__einsum_of(y)->e.n_term; t++) {
-    const edf_contraction *m = edf__einsum_of(y);
+  for (int t = 0; edf_slide__is_equation(y) && t < edf_slide__einsum_of(y)->e.n_term; t++) {
+    const edf_contraction *m = edf_slide__einsum_of(y);
     const edf_nest *nest = &m->run[3 * t].nest;
     write_products(nest, 0, (ptrdiff_t)i - nest->start[EDF_OUT], nest->start[EDF_A],
-                   nest->start[EDF_B], edf__factor(y, &m->e.term[t], 0),
-                   edf__factor(y, &m->e.term[t], 1));
+                   nest->start[EDF_B], edf_slide__factor(y, &m->e.term[t], 0),
+                   edf_slide__factor(y, &m->e.term[t], 1));
   }
   edf_write(&answer, "],\"all\":%d", n_products);
   if (y->grad && y->reached) {
