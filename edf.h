@@ -2,12 +2,10 @@
    C99 and C++11. Needs the C library alone. MIT licence (at the end of the file).
 
    A program declares Inputs and Parameters and computes CompNodes from them. Three passes run:
-   Forward computes values, Backward computes gradients, SGD moves the Parameters. An equation
-   of a slide becomes a node:
+   Forward computes values, Backward computes gradients, SGD moves the Parameters. The code of a
+   node is loops, as for numpy.einsum. One kernel runs them:
 
-       Einsum("s[b,j] = W[I,j] x[b,I] - B[j]", W, x, B)
-
-   Its backward is derived, can be printed as loops, and runs through the same kernel.
+       edf_loops("bj = Ij, bI", edf_values(s), edf_values(W), edf_values(x));
 
        #define EDF_IMPLEMENTATION      in exactly one C or C++ file, before the include
        #include "edf.h"
@@ -30,14 +28,12 @@
    plugins, several number types in one graph, or a thread pool.
 
    Reading guide. Search for >>name. `make lines` prints the length of each chapter.
-     Part One is the whole framework. Its first half needs no notation:
-                 >>config >>notation >>api >>errors >>memory >>core >>backward >>init >>nodes
-     The second half turns one equation into one node:
-                 >>contraction >>parser >>sizes >>einsum >>products >>short
-     Part Two    makes it fast and adds nodes:  >>rewriting >>device >>nest >>more >>optim
+     Part One    is the whole framework:        >>config >>api >>errors >>memory >>core
+                 >>backward >>init >>nodes >>loops >>declarations >>products >>short
+     Part Two    makes it fast and adds nodes:  >>device >>nest >>more >>optim
      Part Three  shows and checks a program:    >>debug >>tools >>print >>check >>step >>names
-   Three companions include this file: edf_slide.h (whole slides as programs, layers),
-   edf_data.h (data, saved models) and edf_lab.h (doctor, curves, trace). */
+   Three companions include this file: edf_slide.h (equations and whole slides as programs,
+   layers), edf_data.h (data, saved models) and edf_lab.h (doctor, curves, trace). */
 
 /* ---- >>example  A whole program ------------------------------------------------------------
 
@@ -128,37 +124,6 @@
 #define EDF_MAX_RANK   8         /* dimensions of a tensor          */
 #define EDF_MAX_INDEX  16        /* indices of an equation          */
 #define EDF_MAX_FACTOR 8         /* tensors multiplied in one term  */
-
-/* ---- >>notation  The index notation ---------------------------------------------------------
-
-   edf_einsum("y[b,j] = W[I,j] x[b,I] - B[j]", W, x, B) makes one node from one equation, a
-   signed sum of products. For all b and j, y[b,j] is the sum over I of W[I,j] x[b,I], minus
-   B[j]. The names on the right are bound to the operands in order of first appearance.
-
-     equation = tensor "=" ["-"] term { ("+"|"-") term } [ "|" bound { "," bound } ]
-     bound    = index "<" number
-     term     = [ number ["*"] ] tensor { ["*"] tensor }
-     tensor   = name [ "[" position { "," position } "]" ]     a scalar has no brackets
-     position = an index, or a sum with whole factors and a constant:   2*i+DI   t-1   0
-
-   free      A free index is an index on the left.
-   summed    Any other index is summed within its term. Its name begins with a capital.
-   size      An index has one size. A bound gives it, as in | i<28. If there is none, an index
-             alone in its position has the size of that dimension. Otherwise it is the largest
-             size that keeps every read inside the tensors (a "valid" convolution).
-   outside   A read outside a tensor is an error. But if an index of that position has a bound,
-             the entry counts as 0 ("same" padding).
-   scatter   A sum on the left writes there: y[b,2*i+DI] = ... Values for one entry add up, and
-             unwritten entries are 0.
-   repeat    A term without a free index is repeated along it.
-   diagonal  An index may occur twice in a tensor, and a tensor twice.
-
-   The gradient is the swap rule: exchange a factor with the output and add .grad.
-     y[b,j] += W[i,j] x[b,i]   gives   W.grad[i,j] += y.grad[b,j] x[b,i]
-                                       x.grad[b,i] += W[i,j] y.grad[b,j]
-   One kernel runs the forward loop and the backward loops. A factor that is read outside its
-   tensor first becomes a padded copy, and a product of more than two factors becomes products
-   of two. Each copy and each product is another node. */
 
 /* ---- >>api  Nodes, lists and the three passes ----------------------------------------------
 
@@ -417,10 +382,6 @@ void edf_push_grad(edf_node *node);
 /* ---- Nodes and their formulas --------------------------------------------------------------
    Each is a macro that adds the source line to a function edf_NAME_at: set breakpoints there.
    dx is x.grad. In an element-wise node one index stands for all. */
-/* Makes a node from one equation, see >>notation. */
-#define edf_einsum(...) edf_einsum_at(EDF__HERE, __VA_ARGS__, (edf_node *)0)
-edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...);
-
 /* Affine: s[b,j] = W[I,j] x[b,I] - B[j]. The bias is subtracted, as on the slides. x has rank 1
    to 4. W [n_in, n_out] starts uniform with variance 1/n_in, and B [n_out] starts as 0. */
 typedef struct { edf_node *w, *b; } edf_affine_package;
@@ -2081,7 +2042,7 @@ void edf_loops(const char *spec, edf_operand out, edf_operand a, edf_operand b) 
   if (c == &unkept.run) edf__free(c->route);
 }
 
-/* ==== >>parser  Declarations and equations =============================================== */
+/* ==== >>declarations  The text of an Input or a Parameter ================================ */
 
 /* ---- A text that is being read. It is stored three times: as the program wrote it, for
    messages; with the signs of a keyboard, where it is read; and with a zero after each name. So
@@ -2547,7 +2508,6 @@ typedef edf_affine_package AffineParams;
 #define Forward         edf_forward
 #define Backward        edf_backward
 #define SGD             edf_sgd
-#define Einsum          edf_einsum
 #define Affine          edf_affine
 #define Sigmoid         edf_sigmoid
 #define Tanh            edf_tanh
@@ -3308,11 +3268,6 @@ EDF__C_END
 #ifndef EDF__MORE_H
 #define EDF__MORE_H
 EDF__C_BEGIN
-/* Puts numbers into a text of at most 511 characters. The text lasts for the next 90 calls of
-   edf_fmt. Only your program calls it.
-     edf_einsum(edf_fmt("a[t,s] = %.17g Q[t,I] K[s,I]", c), Q, K) */
-const char *edf_fmt(const char *format, ...) EDF__PRINTF(1, 2);
-
 #define edf_exp(x)     edf_exp_at(EDF__HERE, x)      /* y = exp(x)           dx += dy y       */
 #define edf_log(x)     edf_log_at(EDF__HERE, x)      /* y = ln(x)            dx += dy / x     */
 #define edf_square(x)  edf_square_at(EDF__HERE, x)   /* y = x^2              dx += dy 2 x     */
@@ -3399,18 +3354,6 @@ EDF__C_END
 
 #ifdef EDF__CODE
 EDF__C_BEGIN
-const char *edf_fmt(const char *format, ...) {
-  static edf__texts all;
-  va_list args;
-  va_start(args, format);
-  const char *text = edf__vtext(&all, format, args);
-  va_end(args);
-  size_t n = strlen(text);
-  if (n > 511)
-    edf__fail(edf__call_of("edf_fmt"), "the text is too long: %zu characters, at most 511", n);
-  return text;
-}
-
 /* Returns sqrt(x) for the optimisers, within 2 ulp for normal x. A compiler vectorises this
    function: the well-known first guess of 1/sqrt(x) by its bits, three Newton steps, and a last
    step for sqrt(x) itself. 0 and infinity keep their value. */

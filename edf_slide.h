@@ -18,15 +18,15 @@
    Private names of edf.h that are used here:
 
      EDF__ADD EDF__ASSIGN EDF__NORETURN EDF__PART EDF__SHOWN EDF__USED edf__accept
-     edf__add_compnode edf__add_leaf edf__affine_op edf__alloc edf__array_of edf__canonical
-     edf__caret edf__caught edf__check_exists edf__check_operands edf__class_in edf__columns
-     edf__compare_names edf__computed edf__contract edf__contraction edf__dot edf__entry
-     edf__expect edf__fail edf__fill edf__found edf__free edf__grow edf__header edf__identifier
-     edf__is_capital edf__is_digit edf__is_letter edf__label edf__log_softmax_op edf__lower
-     edf__message edf__n_nodes edf__new_node edf__nth edf__operands edf__peek edf__print_node
-     edf__read_declared edf__read_number edf__scan edf__scan_of edf__show edf__site
-     edf__softmax_op edf__syntax edf__text edf__total edf__upper edf__without_batch
-     edf__write
+     edf__add_compnode edf__add_leaf edf__affine_op edf__alloc edf__array_of edf__call_of
+     edf__canonical edf__caret edf__caught edf__check_exists edf__check_operands edf__class_in
+     edf__columns edf__compare_names edf__computed edf__contract edf__contraction edf__dot
+     edf__entry edf__expect edf__fail edf__fill edf__found edf__free edf__grow edf__header
+     edf__identifier edf__is_capital edf__is_digit edf__is_letter edf__label
+     edf__log_softmax_op edf__lower edf__message edf__n_nodes edf__new_node edf__nth
+     edf__operands edf__peek edf__print_node edf__read_declared edf__read_number edf__scan
+     edf__scan_of edf__show edf__site edf__softmax_op edf__syntax edf__text edf__texts
+     edf__total edf__upper edf__vtext edf__whole edf__without_batch edf__write
 
    Contents: search for >>helpers, >>over, >>equations, >>layers, >>ways, >>answers. */
 #if !defined(EDF_H) || \
@@ -49,6 +49,43 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+/* ---- Einsum: one equation, a signed sum of products, as a node.
+     edf_einsum("y[b,j] = W[I,j] x[b,I] - B[j]", W, x, B)
+   For all b and j, y[b,j] is the sum over I of W[I,j] x[b,I], minus B[j]. The names on the
+   right are bound to the operands in order of first appearance.
+
+     equation = tensor "=" ["-"] term { ("+"|"-") term } [ "|" bound { "," bound } ]
+     bound    = index "<" number
+     term     = [ number ["*"] ] tensor { ["*"] tensor }
+     tensor   = name [ "[" position { "," position } "]" ]     a scalar has no brackets
+     position = an index, or a sum with whole factors and a constant:   2*i+DI   t-1   0
+
+   free      A free index is an index on the left.
+   summed    Any other index is summed within its term. Its name begins with a capital.
+   size      An index has one size. A bound gives it, as in | i<28. If there is none, an index
+             alone in its position has the size of that dimension. Otherwise it is the largest
+             size that keeps every read inside the tensors (a "valid" convolution).
+   outside   A read outside a tensor is an error. But if an index of that position has a bound,
+             the entry counts as 0 ("same" padding).
+   scatter   A sum on the left writes there: y[b,2*i+DI] = ... Values for one entry add up, and
+             unwritten entries are 0.
+   repeat    A term without a free index is repeated along it.
+   diagonal  An index may occur twice in a tensor, and a tensor twice.
+
+   The gradient is the swap rule: exchange a factor with the output and add .grad.
+     y[b,j] += W[i,j] x[b,i]   gives   W.grad[i,j] += y.grad[b,j] x[b,i]
+                                       x.grad[b,i] += W[i,j] y.grad[b,j]
+   One kernel runs the forward loop and the backward loops. A factor that is read outside its
+   tensor first becomes a padded copy, and a product of more than two factors becomes products
+   of two. Each copy and each product is another node. */
+#define edf_einsum(...) edf_einsum_at(EDF_SLIDE__HERE, __VA_ARGS__, (edf_node *)0)
+edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...);
+
+/* Puts numbers into a text of at most 511 characters. The text lasts for the next 90 calls of
+   edf_fmt. Only your program calls it.
+     edf_einsum(edf_fmt("a[t,s] = %.17g Q[t,I] K[s,I]", c), Q, K) */
+const char *edf_fmt(const char *format, ...) EDF_SLIDE__PRINTF(1, 2);
+
 /* ---- Slides. Each line is one equation. The call returns the node of the last line:
      edf_equations("h[b,j] = sigmoid(W[j,I] x[b,I] - B[j]) | j<64 \n"
                    "P[b,k] = softmax_k V[k,J] h[b,J]      | k<10 \n"
@@ -318,6 +355,7 @@ typedef edf_recurrent_state RecurrentState;
 #define LSTM            edf_lstm
 #define Unroll          edf_unroll
 #define Recurrence      edf_recurrence
+#define Einsum          edf_einsum
 #define Equations       edf_equations
 #endif
 #endif /* EDF_SLIDE_H */
@@ -4671,6 +4709,18 @@ static edf_node *edf_slide__parsed(const edf__site *at, const char *text, int n,
   edf_slide__check_products(all->line);
   return edf_slide__run_slide(all);
 }
+const char *edf_fmt(const char *format, ...) {
+  static edf__texts all;
+  va_list args;
+  va_start(args, format);
+  const char *text = edf__vtext(&all, format, args);
+  va_end(args);
+  size_t n = strlen(text);
+  if (n > 511)
+    edf__fail(edf__call_of("edf_fmt"), "the text is too long: %zu characters, at most 511", n);
+  return text;
+}
+
 edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
   edf__site at = { "Einsum", file, line };
   int n;

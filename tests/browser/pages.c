@@ -1,7 +1,7 @@
 /* pages.c - writes the trace of a network for tests/browser.sh into the directory that it is
    given. The page has to escape the name of its input. */
 #define EDF_IMPLEMENTATION
-#include "edf.h"
+#include "edf_slide.h"
 #include "edf_lab.h"
 
 int main(int argc, char **argv) {
