@@ -793,17 +793,15 @@ FUNCTION_OF_TWO(Min,     0, first(x, w, -1) ? x : w, first(x, w, -1), !first(x, 
 FUNCTION_OF_TWO(Masked,  0, w == 0 ? 0 : x * w,      w,               x)
 FUNCTION_OF_TWO(BCELoss, 0, softplus(x) - w * x,     sigmoid(x) - w,  -x)
 
-/* ---- Number, Extent and Index: one number, or 0, 1, 2 ... */
+/* ---- Number and Index: one number, or 0, 1, 2 ... */
 __global__ static void count_kernel(real *y, size_t n, real number, int counts) {
   for (EACH(i, n)) y[i] = counts ? (real)i : number;
 }
 static void count(edf_node *y, int) {
   real number = number_of(y, 0, 1);
-  if (y->n_in) number = (real)y->in[0]->dim[(int)number];
   RUN(count_kernel, y->size, result_of(y), y->size, number, y->rank > 0);
 }
 static const kernel number_here("Number", count);
-static const kernel extent_here("Extent", count);
 static const kernel index_here("Index", count);
 
 /* ---- Sum and Mean are sums, and their gradient is a broadcast. Concat is a copy of each. */

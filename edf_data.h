@@ -1315,6 +1315,32 @@ static int edf_onnx__factors(edf_onnx__file *o, const edf_onnx__equation *e, dou
   return n + 1;
 }
 
+/* Returns the value of the steps of a coefficient with a size that is not known, else 0. */
+static int edf_onnx__coefficient(edf_onnx__file *o, const edf_term *t) {
+  int unknown = 0;
+  for (const edf_size_step *s = t->step; s < t->step + t->n_step; s++)
+    unknown |= s->op == 's' && !(s->number > 0);
+  if (!unknown) return 0;
+  for (const edf_size_step *s = t->step; s < t->step + t->n_step; s++)
+    switch (s->op) {
+      case '#': edf_write(&o->text, " %.9g", s->number); break;
+      case '+': edf_write(&o->text, " Add/2"); break;
+      case '*': edf_write(&o->text, " Mul/2"); break;
+      case '/': edf_write(&o->text, " Div/2"); break;
+      case '^': edf_write(&o->text, " Pow/2"); break;
+      case 's':
+        if (s->number > 0) edf_write(&o->text, " %.9g", s->number);
+        else
+          edf_write(&o->text, " $%d Shape/1 %d Cast/1 to=7 Gather/2 Cast/1 to=1",
+                    edf_onnx__of(s->of), s->dim);
+        break;
+      default:
+        edf_write(&o->text, !strcmp(s->name, "ln") ? " Log/1" : " %c%s/1", *s->name - 'a' + 'A',
+                  s->name + 1);
+    }
+  return edf_onnx__evaluate(o);
+}
+
 /* Returns the sum of the terms, put in its place on the left side. An index alone in its
    position is a dimension of the sum, which i+2 pads. Another position is a factor of zeros and
    ones. */
@@ -1342,11 +1368,16 @@ static int edf_onnx__write_equation(edf_onnx__file *o, edf_onnx__equation *e) {
   }
   for (int k = 0; k < e->m->e.n_term; k++) {
     char has[EDF_ONNX__MOST] = "";
-    double number = e->m->e.term[k].number;
-    int first = e->m->e.term[k].first, n = e->m->e.term[k].n;
+    const edf_term *term = &e->m->e.term[k];
+    int first = term->first, n = term->n, steps = edf_onnx__coefficient(o, term);
+    double number = steps ? term->number : edf_coefficient(term);
     int minus = k && number < 0;
     n = edf_onnx__factors(o, e, minus ? -number : number, &e->ref[first], n, t + places);
     n += places;
+    if (steps) {
+      edf_onnx__tensor scalar = { steps, "" };
+      t[n++] = scalar;
+    }
     for (int f = 0; f < n; f++) edf_onnx__take(has, t[f].at, t[f].at, "");
     edf_onnx__take(all, has, has, "");
     const char *to = out;
@@ -1447,7 +1478,7 @@ static const char *const edf_onnx__operators[][2] = {
   { "SoftmaxLogLoss", "a LogSoftmax/1 b Cast/1 to=7 [-1] Unsqueeze/2 GatherElements/2 axis=-1 "
                       "[-1] Squeeze/2 Neg/1" },
   { "BCELoss", "a Softplus/1 a b Mul/2 Sub/2" },
-  { "Number", "#0" }, { "Extent", "a Shape/1 #0 Cast/1 to=7 Gather/2 Cast/1 to=1" },
+  { "Number", "#0" },
   { "Index", "0 a Shape/1 #0 Cast/1 to=7 Gather/2 Cast/1 to=1 1 Range/3" },
   { "Test1", "a 0 Less/2 Cast/1 to=1" }, { "Test2", "a 0 Equal/2 Cast/1 to=1" },
   { "Test3", "a 0 LessOrEqual/2 Cast/1 to=1" }, { "Test4", "a 0 Greater/2 Cast/1 to=1" },
@@ -1502,9 +1533,14 @@ void edf_save_onnx(const char *path, edf_node *output) {
   edf_expect_node("edf_save_onnx", "the output", output);
   char *used = (char *)edf_keep(NULL, (size_t)most + 1);
   used[edf_onnx__of(output)] = 1;
-  for (int i = edf.n_compnodes - 1; i >= 0; i--)
-    for (edf_node **in = edf.compnodes[i]->in; used[3 * i + EDF_COMPNODE] && *in; in++)
-      used[edf_onnx__of(*in)] = 1;
+  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
+    const edf_contraction *m = edf_contraction_of(edf.compnodes[i]);
+    if (!used[3 * i + EDF_COMPNODE]) continue;
+    for (edf_node **in = edf.compnodes[i]->in; *in; in++) used[edf_onnx__of(*in)] = 1;
+    for (int t = 0; m && t < m->e.n_term; t++)
+      for (int k = 0; k < m->e.term[t].n_step; k++)
+        if (m->e.term[t].step[k].of) used[edf_onnx__of(m->e.term[t].step[k].of)] = 1;
+  }
   edf_onnx__text(&o.graph, 2, edf_label(output));
   for (int v = 0; v < most; v++) {
     if (!used[v]) continue;

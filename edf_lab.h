@@ -909,7 +909,8 @@ static void edf_lab__write_equation(edf_page *to, const edf_node *y) {
   }
   edf_write(to, "],\"term\":[");
   for (const edf_term *t = e->term; t < e->term + e->n_term; t++)
-    edf_write(to, t > e->term ? ",[%.9g,%d,%d]" : "[%.9g,%d,%d]", t->number, t->first, t->n);
+    edf_write(to, t > e->term ? ",[%.9g,%d,%d]" : "[%.9g,%d,%d]", edf_coefficient(t),
+              t->first, t->n);
   edf_write(to, "]}");
 }
 

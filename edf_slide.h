@@ -174,7 +174,7 @@ static inline double edf_slide__no_answer(const edf_node *y) { (void)y; return 0
 
 /* ---- The compiled form of an equation, for tools. It is what runs. Prints, ONNX, the GPU and
    the trace read it. edf_contraction_of returns NULL for a node without an equation. */
-enum { EDF_SLIDE__MAX_REF = 32, EDF_SLIDE__MAX_MASK = 16 };
+enum { EDF_SLIDE__MAX_REF = 32, EDF_SLIDE__MAX_MASK = 16, EDF_SLIDE__SIZE_STEPS = 64 };
 typedef struct {                         /* a position in a tensor: 2*i+DI-1                  */
   int factor[EDF_MAX_INDEX];
   int constant;
@@ -192,8 +192,17 @@ typedef struct {                         /* an index                            
   int left;                              /* 1 if it is on the left                            */
   int bound;                             /* its size as in | i<28, else 0                     */
 } edf_index;
-typedef struct {                         /* a number times n tensors, the first is ref[first] */
-  double number;
+typedef struct {                         /* a step of a coefficient, in postfix notation      */
+  char op;                               /* '#' a number, 's' a size, '+' '*' '/' '^', 'f'    */
+  double number;                         /* the number, or the size if it is known            */
+  const char *name;                      /* of the size's index, or of the function 'f'       */
+  const edf_node *of; int dim;           /* an unknown size is of->dim[dim]                   */
+  double (*f)(double);
+} edf_size_step;
+typedef struct {                         /* a coefficient times n tensors: ref[first] ...     */
+  double number;                         /* the coefficient is number * steps, as 2/(B-1)     */
+  int n_step;
+  const edf_size_step *step;
   int first, n;
   const char *at;
   unsigned masks;                        /* Bit m is 1 if mask[m] holds for this term.        */
@@ -224,6 +233,7 @@ typedef struct edf_contraction {
   ptrdiff_t *window;
 } edf_contraction;
 edf_contraction *edf_contraction_of(const edf_node *y);
+double edf_coefficient(const edf_term *t);         /* Returns it for the present batch.       */
 
 /* ---- Layers. A layer has a parameter struct and a short text. Weights start uniform with
    variance 1/n for sums of n products. Biases start at 0. */
@@ -655,6 +665,22 @@ static void edf_slide__add_strides(edf_nest *nest, int operand, const edf_equati
   }
 }
 
+double edf_coefficient(const edf_term *t) {
+  double v[EDF_SLIDE__SIZE_STEPS + 1] = { 1 };       /* a stack; v[0] is for no steps         */
+  int n = 0;
+  for (const edf_size_step *s = t->step; s < t->step + t->n_step; s++)
+    switch (s->op) {
+      case '#': v[n++] = s->number; break;
+      case 's': v[n++] = s->number > 0 ? s->number : s->of->dim[s->dim]; break;
+      case '+': n--; v[n - 1] += v[n]; break;
+      case '*': n--; v[n - 1] *= v[n]; break;
+      case '/': n--; v[n - 1] /= v[n]; break;
+      case '^': n--; v[n - 1] = pow(v[n - 1], v[n]); break;
+      default:  v[n - 1] = s->f(v[n - 1]);
+    }
+  return t->number * v[0];
+}
+
 /* Returns the divisor of a term: for kind 'm', a mean, the number n of summed entries, for 's'
    n - 1, else 1. Only edf_slide.h makes kinds other than 0. It also has 'x', a maximum, and
    'p', a position on the left that a tensor gives. */
@@ -673,7 +699,7 @@ static void edf_slide__make_term(const edf_node *y, const edf_term *t, edf__cont
   unsigned has = edf_slide__ref_has(e->ref) | edf_slide__term_has(e, t);
   edf_nest nest;
   memset(&nest, 0, sizeof nest);
-  nest.alpha = (edf_real)(t->number / edf_slide__divisor(m, e, t));
+  nest.alpha = (edf_real)(edf_coefficient(t) / edf_slide__divisor(m, e, t));
   edf_slide__add_strides(&nest, EDF_OUT, e, e->ref, y);
   for (int f = 0; f < t->n; f++) {
     const edf_ref *r = &e->ref[t->first + f];
@@ -870,7 +896,7 @@ static edf_node *edf_slide__pad(const edf_contraction *m, edf__site at, edf_ref 
   static const char *const names[EDF_MAX_RANK] = { "i", "j", "k", "l", "m", "n", "o", "p" };
   edf_contraction copy = edf_slide__equation_like(m);
   edf_ref to = *r, from = *r;
-  edf_term term = { 1, 1, 1, r->name, 0 };
+  edf_term term = { 1, 0, NULL, 1, 1, r->name, 0 };
   int outside = 0;
   for (int d = 0; d < r->rank; d++) {
     ptrdiff_t least, greatest, n = x->dim[d];
@@ -919,7 +945,7 @@ static double edf_slide__volume(const edf_contraction *m, unsigned has) {
 static void edf_slide__multiply_pair(edf_contraction *m, edf__site at, edf_term *t,
                                      edf_node **x) {
   edf_ref left = { "product", -1, 0, { { { 0 }, 0, 0, NULL } } }, *r = m->e.ref + t->first;
-  edf_term both = { 1, 1, 2, t->at, t->masks };
+  edf_term both = { 1, 0, NULL, 1, 2, t->at, t->masks };
   int first = 0, second = 1;
   double best = HUGE_VAL;
   unsigned keeps = 0;                    /* the indices of the product                        */
@@ -1126,21 +1152,19 @@ static const edf_op edf_slide__stop_op = { "Stop", NULL, edf_slide__stop_forward
 static const edf_op edf_slide__test_op = { "Test", NULL, edf_slide__test_forward, NULL, "y x",
   "y[i] = 1[x[i] ? 0]", "" };
 
-/* ---- Number   y = n. The state of all three nodes is the number n.
-   Extent   y = the size of dimension n of x
+/* ---- Number   y = n. The state of both nodes is the number n.
    Index    y[i] = i, for each i of dimension n of x. Without x, y has n entries. ---- */
 static void edf_slide__count_shape(edf_node *y) {
   edf_real n = *(const edf_real *)y->state;
   int most = y->n_in ? y->in[0]->rank : 1000000000, is_index = !strcmp(y->about->name, "Index");
   y->rank = is_index;
-  if ((y->n_in || is_index) && !(n >= 0 && n < (edf_real)most))
+  if (is_index && !(n >= 0 && n < (edf_real)most))
     edf_slide__operands_error(y, "there is no such dimension");
   if (is_index) y->dim[0] = y->n_in ? y->in[0]->dim[(int)n] : (int)n;
 }
 static void edf_slide__count_forward(edf_node *y) {
-  edf_real n = *(const edf_real *)y->state;
-  if (y->n_in) n = (edf_real)y->in[0]->dim[(int)n];
-  for (size_t i = 0; i < y->size; i++) y->value[i] = y->rank ? (edf_real)i : n;
+  for (size_t i = 0; i < y->size; i++)
+    y->value[i] = y->rank ? (edf_real)i : *(const edf_real *)y->state;
 }
 /* Makes a node of this op with a number as its state. If x is NULL, the node has no input. */
 static edf_node *edf_slide__with_number(const edf__site *at, const edf_op *is, edf_node *x,
@@ -1150,8 +1174,6 @@ static edf_node *edf_slide__with_number(const edf__site *at, const edf_op *is, e
 }
 static const edf_op edf_slide__number_op = { "Number", edf_slide__count_shape,
   edf_slide__count_forward, NULL, "y", "y = p", "" };
-static const edf_op edf_slide__extent_op = { "Extent", edf_slide__count_shape,
-  edf_slide__count_forward, NULL, "y x", "y = B", "" };
 static const edf_op edf_slide__index_op = { "Index", edf_slide__count_shape,
   edf_slide__count_forward, NULL, "y", "y[k] = k", "" };
 
@@ -1402,18 +1424,6 @@ static const edf_op edf_slide__weighted_log_sum_op = { "WeightedLogSumExp",
   "x.grad[b,k] += y.grad[b] w[b,k] exp(x[b,k] - y[b])\n"
   "w.grad[b,k] += y.grad[b] exp(x[b,k] - y[b])" };
 
-/* Stops unless a mean or maximum writes each entry once, and a maximum reduces one tensor. */
-static void edf_slide__check_reduction(int kind, const edf_equation *e) {
-  unsigned has = 0;
-  for (int d = 0; kind && d < e->ref->rank; d++) {
-    int i = edf_slide__alone(e, &e->ref->place[d]);
-    if (i < 0 || has >> i & 1)
-      edf__syntax(e->scan, e->ref->place[d].at, "a reduction needs plain indices on the left");
-    has |= 1u << i;
-  }
-  if (kind == EDF_SLIDE__MAX && (e->n_term != 1 || e->term->n != 1 || !(e->term->number == 1)))
-    edf__syntax(e->scan, e->term->at, "a maximum takes one tensor, without a factor");
-}
 /* ---- BatchNormalize   y[r,c] = q[c] (x[r,c] - m[c]), q[c] = 1/sqrt(v[c] + eps)
      x.grad[r,c] += q[c] (y.grad[r,c] - mean_r y.grad[r,c] - y[r,c] mean_r y[r,c] y.grad[r,c])
    c is the last index, and r runs over all others. In training, m and v are the mean and the
@@ -1708,6 +1718,7 @@ struct edf_slide__slide {
   edf_equation operands;                /* the names of the operands                         */
   edf_slide__statement *line; int n;
   edf_node *one;                         /* the number 1, for equations without a tensor      */
+  int first;                             /* number of nodes before its first one              */
 };
 
 /* ---- The functions. `takes` says how to call one:
@@ -2629,32 +2640,26 @@ static void edf_slide__bind_expr(edf_slide__statement *l, edf_slide__expr *x, un
     edf_slide__bind_expr(l, k, bound, summed, inner, masks);
 }
 
-/* Returns the indices by whose sizes x divides: B for 1/B and for (1/B). For the divisor of a
-   mean without a mask, returns the indices of the mean. Returns 0 for another expression. */
-static unsigned edf_slide__divides_by(const edf_slide__expr *x) {
-  const edf_slide__expr *base = x->in, *f;
-  if (x->sort == EDF_SLIDE__A_SUM && !base->next && !base->over && base->number == 1) {
-    f = base->in;
-    if (f && f->next && f->sort == EDF_SLIDE__A_NUMBER && f->number == 1) f = f->next;
-    return f && !f->next ? edf_slide__divides_by(f) : 0;
-  }
-  if (x->sort != EDF_SLIDE__A_POWER || !x->which) return 0;
-  if (base->sort == EDF_SLIDE__A_NAME) return base->number > 0 ? 1u << base->which : 0;
-  return x->which == 2 && !base->in->in ? base->in->over : 0;
+/* Returns 1 if x has only numbers and sizes. */
+static int edf_slide__is_number(const edf_slide__expr *x) {
+  int is = x->sort == EDF_SLIDE__A_NUMBER || x->sort == EDF_SLIDE__A_SUM ||
+           x->sort == EDF_SLIDE__A_PRODUCT || x->sort == EDF_SLIDE__A_POWER ||
+           (x->sort == EDF_SLIDE__A_NAME && x->number > 0) ||
+           (x->sort == EDF_SLIDE__A_CALL && edf_slide__functions[x->which].number);
+  for (const edf_slide__expr *k = x->in; k && is; k = k->next) is = edf_slide__is_number(k);
+  return is;
 }
 /* Moves the factor 1/B of (1/B) sum_b x into the sum, which makes the mean one equation. */
 static void edf_slide__find_means(edf_slide__expr *x) {
+  edf_slide__expr *sum = NULL;
   for (edf_slide__expr *k = x->in; k; k = k->next) edf_slide__find_means(k);
-  if (x->sort != EDF_SLIDE__A_PRODUCT) return;
-  for (edf_slide__expr **at = &x->in, *d; (d = *at) != NULL; at = &d->next) {
-    unsigned by = edf_slide__divides_by(d);
-    for (edf_slide__expr *sum = by ? x->in : NULL; sum; sum = sum->next) {
-      if (sum->sort != EDF_SLIDE__A_SUM || sum->in->next || sum->in->over != by) continue;
-      *at = d->next;
-      d->next = NULL;
-      edf_slide__append_expr(sum->in->in, d);
-      return;
-    }
+  for (edf_slide__expr *k = x->in; k && x->sort == EDF_SLIDE__A_PRODUCT; k = k->next)
+    if (k->sort == EDF_SLIDE__A_SUM && !k->in->next && k->in->over) sum = k;
+  for (edf_slide__expr **at = &x->in, *d; sum && (d = *at) != NULL;) {
+    if (d == sum || !edf_slide__is_number(d)) { at = &d->next; continue; }
+    *at = d->next;
+    d->next = NULL;
+    edf_slide__append_expr(sum->in->in, d);
   }
 }
 
@@ -3017,22 +3022,24 @@ static edf_slide__value edf_slide__number_value(const edf_slide__statement *l, d
   return v;
 }
 
-/* Returns the values 0, 1, 2 ... of index i, or its size. The batch size is read from any
-   tensor of the program that depends on the batch. */
-static edf_slide__value edf_slide__index_value(const edf_slide__statement *l, int i,
-                                               int extent) {
+/* Returns a tensor of the program that depends on the batch, and which of its dimensions is the
+   batch. */
+static edf_node *edf_slide__batched(const edf_slide__statement *l, int *dim) {
   edf_node *t = NULL;
-  double d = (double)l->m.extent[i];
-  for (int k = l->slide->n - 1; d == 0 && k >= 0 && !t; k--)
+  for (int k = l->slide->n - 1; k >= 0 && !t; k--)
     for (int f = 1; f < l->slide->line[k].m.e.n_ref; f++) {
       edf_node *x = l->slide->line[k].of[f];
       if (x && x->batched) t = x;
     }
-  while (t && !(t->batched >> (int)d & 1)) d++;
-  const edf_op *is = extent ? &edf_slide__extent_op : &edf_slide__index_op;
-  t = edf_slide__with_number(&l->slide->site, is, t, d);
-  edf_slide__value v = edf_slide__new_value(l, t, extent ? 0 : 1u << i);
-  if (extent) return v;
+  for (*dim = 0; t && !(t->batched >> *dim & 1);) ++*dim;
+  return t;
+}
+/* Returns the values 0, 1, 2 ... of index i. */
+static edf_slide__value edf_slide__index_value(const edf_slide__statement *l, int i) {
+  int dim = (int)l->m.extent[i];
+  edf_node *t = dim ? NULL : edf_slide__batched(l, &dim);
+  t = edf_slide__with_number(&l->slide->site, &edf_slide__index_op, t, dim);
+  edf_slide__value v = edf_slide__new_value(l, t, 1u << i);
   edf__write(t)->letters_of = -1;        /* Its index is not the first one of in[0].          */
   return edf_slide__lettered(l, v);
 }
@@ -3109,8 +3116,8 @@ typedef struct {
   /* is_line is 1 for the left side of a line. any is 1 if an older node may be returned. */
   int is_line, any;
   unsigned masks;                        /* the masks of terms that are values, as bits       */
-  edf_slide__expr *divisor;              /* a factor that the kind may replace: 1/B, or NULL  */
-  int is_mean;                           /* 1 if the kind replaces the divisor                */
+  int n_step;                            /* the steps of the coefficient of the next term     */
+  edf_size_step step[EDF_SLIDE__SIZE_STEPS];
 } edf_slide__making;
 
 static void edf_slide__begin_equation(edf_slide__making *to, edf_slide__statement *l,
@@ -3127,6 +3134,104 @@ static void edf_slide__begin_equation(edf_slide__making *to, edf_slide__statemen
     e->index[i].name = l->m.e.index[i].name;
     e->index[i].left = (int)(edf_slide__ref_has(left) >> i & 1);
   }
+}
+
+/* ---- Coefficients. Returns 1 if x has only numbers and sizes, and sets *sizes if it has a
+   size: 1/sqrt D, 2/(B-1). In the present step of a recurrence a time index is a number. */
+static int edf_slide__is_coefficient(const edf_slide__statement *l, const edf_slide__expr *x,
+                                     int *sizes) {
+  int size = x->sort == EDF_SLIDE__A_NAME && x->number > 0, is = 0;
+  switch (x->sort) {
+    case EDF_SLIDE__A_NUMBER: is = 1; break;
+    case EDF_SLIDE__A_NAME:
+      is = size ? l->m.extent[x->which] >= 0 : (int)(l->fixed >> x->which & 1);
+      break;
+    case EDF_SLIDE__A_CALL: is = edf_slide__functions[x->which].number != NULL; break;
+    case EDF_SLIDE__A_PRODUCT: case EDF_SLIDE__A_SUM: case EDF_SLIDE__A_POWER: is = 1; break;
+    default: break;
+  }
+  if (x->sort == EDF_SLIDE__A_PRODUCT && x->over)
+    for (int i = 0; i < l->m.e.n_index; i++)
+      if (x->over >> i & 1) { size = 1; is &= l->m.extent[i] >= 0; }
+  *sizes |= size;
+  for (const edf_slide__expr *k = x->in; k && is; k = k->next)
+    is = edf_slide__is_coefficient(l, k, sizes);
+  return is;
+}
+static edf_size_step *edf_slide__add_step(edf_slide__making *to, char op, double number) {
+  edf_size_step step = { op, number, NULL, NULL, 0, NULL };
+  if (to->n_step == EDF_SLIDE__SIZE_STEPS)
+    edf__syntax(to->m.e.scan, to->m.e.ref->name, "a coefficient is too long");
+  to->step[to->n_step] = step;
+  return &to->step[to->n_step++];
+}
+static void edf_slide__add_size(edf_slide__making *to, int i) {
+  edf_size_step *s = edf_slide__add_step(to, 's', (double)to->l->m.extent[i]);
+  s->name = to->l->m.e.index[i].name;
+  if (!to->l->m.extent[i]) s->of = edf_slide__batched(to->l, &s->dim);
+}
+/* Adds the steps of x, which is a coefficient. */
+static void edf_slide__add_steps(edf_slide__making *to, const edf_slide__expr *x) {
+  const edf_slide__statement *l = to->l;
+  int sizes = 0, n = 0;
+  double number;
+  edf_slide__is_coefficient(l, x, &sizes);
+  if (!sizes && edf_slide__constant(l, x, &number)) {
+    edf_slide__add_step(to, '#', number);
+    return;
+  }
+  switch (x->sort) {
+    case EDF_SLIDE__A_NAME: edf_slide__add_size(to, x->which); return;
+    case EDF_SLIDE__A_CALL: {
+      edf_slide__add_steps(to, x->in);
+      edf_size_step *s = edf_slide__add_step(to, 'f', 0);
+      s->name = edf_slide__functions[x->which].name;
+      s->f = edf_slide__functions[x->which].number;
+      return;
+    }
+    case EDF_SLIDE__A_POWER:
+      if (x->which) edf_slide__add_step(to, '#', 1);
+      edf_slide__add_steps(to, x->in);
+      if (!x->which) edf_slide__add_steps(to, x->in->next);
+      edf_slide__add_step(to, x->which ? '/' : '^', 0);
+      return;
+    case EDF_SLIDE__A_SUM:
+      for (const edf_slide__expr *p = x->in; p; p = p->next) {
+        edf_slide__add_steps(to, p);
+        if (n++) edf_slide__add_step(to, '+', 0);
+      }
+      return;
+    default: break;
+  }
+  if (x->number != 1 && ++n) edf_slide__add_step(to, '#', x->number);
+  for (const edf_slide__expr *f = x->in; f; f = f->next) {
+    int divides = n && f->sort == EDF_SLIDE__A_POWER && f->which;
+    edf_slide__add_steps(to, divides ? f->in : f);
+    if (n++) edf_slide__add_step(to, divides ? '/' : '*', 0);
+  }
+  for (int i = 0; i < l->m.e.n_index; i++) {
+    if (!(x->over >> i & 1)) continue;
+    edf_slide__add_size(to, i);
+    if (n++) edf_slide__add_step(to, '*', 0);
+  }
+}
+/* Multiplies the coefficient of the next term by x. A number multiplies *number. */
+static void edf_slide__multiply(edf_slide__making *to, const edf_slide__expr *x,
+                                double *number) {
+  int sizes = 0, before = to->n_step;
+  double k;
+  edf_slide__is_coefficient(to->l, x, &sizes);
+  if (!sizes && edf_slide__constant(to->l, x, &k)) { *number *= k; return; }
+  while (x->sort == EDF_SLIDE__A_SUM && !x->in->next && !x->in->over) {      /* (1/B)         */
+    const edf_slide__expr *p = x->in;
+    *number *= p->number;
+    if (!p->in->next) { x = p->in; continue; }
+    for (const edf_slide__expr *f = p->in; f; f = f->next) edf_slide__multiply(to, f, number);
+    return;
+  }
+  int divides = before && x->sort == EDF_SLIDE__A_POWER && x->which;
+  edf_slide__add_steps(to, divides ? x->in : x);
+  if (before) edf_slide__add_step(to, divides ? '/' : '*', 0);
 }
 
 /* Adds factor v to a term, and multiplies *number. Returns 0 if v is zero. */
@@ -3153,7 +3258,8 @@ static edf_slide__expr *edf_slide__squared(const edf_slide__making *to,
   edf_slide__expr *square = NULL;
   double p;
   for (edf_slide__expr *f = x->over ? x->in : NULL; f; f = f->next) {
-    if (f == to->divisor || edf_slide__constant(to->l, f, &p)) continue;
+    int sizes = 0;
+    if (edf_slide__is_coefficient(to->l, f, &sizes)) continue;
     if (square || f->sort != EDF_SLIDE__A_POWER || f->which) return NULL;
     square = f;
   }
@@ -3161,9 +3267,11 @@ static edf_slide__expr *edf_slide__squared(const edf_slide__making *to,
 }
 /* Adds the factors of x to a term. Numbers multiply *number. Returns 0 if a factor is zero. */
 static int edf_slide__add_factors(edf_slide__making *to, edf_slide__expr *x, double *number) {
-  double k;
-  int there = 1, product = x->sort == EDF_SLIDE__A_PRODUCT;
-  if (edf_slide__constant(to->l, x, &k)) { *number *= k; return 1; }
+  int there = 1, product = x->sort == EDF_SLIDE__A_PRODUCT, sizes = 0;
+  if (edf_slide__is_coefficient(to->l, x, &sizes)) {
+    edf_slide__multiply(to, x, number);
+    return 1;
+  }
   if (x->sort == EDF_SLIDE__A_SUM && !x->in->next && !x->in->over && !x->closed)
     return edf_slide__add_factors(to, x->in, number);
   if (product) *number *= x->number;
@@ -3172,7 +3280,7 @@ static int edf_slide__add_factors(edf_slide__making *to, edf_slide__expr *x, dou
         && !edf_slide__tensor_value(to->l, f).node) return 0;
   edf_slide__expr *square = product ? edf_slide__squared(to, x) : NULL;
   for (edf_slide__expr *f = x->in; product && f; f = f->next)
-    if (f != to->divisor && f != square)
+    if (f != square)
       there = there && edf_slide__add_factors(to, f, number);
   if (!there || (product && !square)) return there;
   edf_slide__value v = edf_slide__value_of(to->l, square ? square->in : x);
@@ -3181,35 +3289,16 @@ static int edf_slide__add_factors(edf_slide__making *to, edf_slide__expr *x, dou
 }
 
 /* Multiplies by the size of each index that p sums and no factor has: sum_i 1 is I. */
-static void edf_slide__add_counts(edf_slide__making *to, const edf_slide__expr *p, int first,
-                                  double *number) {
-  const edf_slide__statement *l = to->l;
+static void edf_slide__add_counts(edf_slide__making *to, const edf_slide__expr *p, int first) {
+  int sizes = 0;
   unsigned has = edf_slide__refs_have(&to->m.e, first, to->m.e.n_ref);
-  for (int i = 0; i < l->m.e.n_index && p->sort == EDF_SLIDE__A_PRODUCT; i++) {
-    if (!((p->over & ~has) >> i & 1)) continue;
-    if (l->m.extent[i] > 0) { *number *= (double)l->m.extent[i]; continue; }
-    edf_slide__value v = edf_slide__index_value(l, i, 1);
-    edf_slide__add_factor(to, &v, number);
-  }
-}
-
-/* Makes the divisor of a mean the kind of the equation, which then needs no node for 1/B. The
-   kind divides by all summed indices of the term, so the known sizes of the others multiply.
-   The divisor stays a factor if it has an index that no factor has, if another size is not
-   known, or if the term has more than two factors: their product is split, and one part may
-   already sum the index. Returns 0 if the divisor is zero. */
-static int edf_slide__add_divisor(edf_slide__making *to, int first, double *number) {
-  const edf_equation *e = &to->m.e;
-  unsigned by = edf_slide__divides_by(to->divisor);
-  unsigned has = edf_slide__refs_have(e, first, e->n_ref);
-  unsigned others = has & ~by & ~edf_slide__ref_has(e->ref);
-  double size = 1;
-  for (int i = 0; i < e->n_index; i++)
-    if (others >> i & 1) size *= to->l->m.extent[i] > 0 ? (double)to->l->m.extent[i] : 0;
-  to->is_mean = e->n_ref - first <= 2 && !(by & ~has) && size > 0;
-  if (!to->is_mean) return edf_slide__add_factors(to, to->divisor, number);
-  *number *= size;
-  return 1;
+  if (p->sort != EDF_SLIDE__A_PRODUCT || edf_slide__is_coefficient(to->l, p, &sizes)) return;
+  for (int i = 0; i < to->l->m.e.n_index; i++)
+    if ((p->over & ~has) >> i & 1) {
+      int before = to->n_step;
+      edf_slide__add_size(to, i);
+      if (before) edf_slide__add_step(to, '*', 0);
+    }
 }
 
 /* Finds what mask m means for a tensor that has the indices in `has`. An index that has a
@@ -3265,6 +3354,19 @@ static void edf_slide__add_masks(edf_slide__making *to, int first, unsigned mask
     }
 }
 
+/* Takes the sizes of the coefficient from the term's own tensors, if they have the index. */
+static void edf_slide__find_sizes(edf_slide__making *to, int first) {
+  for (edf_size_step *s = to->step; s < to->step + to->n_step; s++)
+    for (int f = first; s->of && f < to->m.e.n_ref; f++)
+      for (int d = 0; d < to->m.e.ref[f].rank; d++) {
+        edf_node *x = to->in[to->m.e.ref[f].operand];
+        int i = edf_slide__alone(&to->m.e, &to->m.e.ref[f].place[d]);
+        if (i < 0 || to->m.e.index[i].name != s->name || !(x->batched >> d & 1)) continue;
+        s->of = x;
+        s->dim = d;
+      }
+}
+
 /* Adds one term: v, v w or p. Drops a term that is zero. A number alone is a term, too. */
 static void edf_slide__add_term(edf_slide__making *to, const edf_slide__value *v,
                                 const edf_slide__value *w, edf_slide__expr *p) {
@@ -3272,11 +3374,11 @@ static void edf_slide__add_term(edf_slide__making *to, const edf_slide__value *v
   const char *at = p ? p->at : e->ref->name;
   int before = e->n_operand, first = e->n_ref;
   double number = 1;
+  to->n_step = 0;
   int there =
       p ? edf_slide__add_factors(to, p, &number) : edf_slide__add_factor(to, v, &number);
   if (w && there) there = edf_slide__add_factor(to, w, &number);
-  if (p && there) edf_slide__add_counts(to, p, first, &number);
-  if (p && there && to->divisor) there = edf_slide__add_divisor(to, first, &number);
+  if (p && there) edf_slide__add_counts(to, p, first);
   if (e->n_ref - first > EDF_MAX_FACTOR)
     edf__syntax(e->scan, at, "a product has at most %d factors", EDF_MAX_FACTOR);
   if (e->n_ref == first && e->n_term && number == 0) there = 0;      /* x - 0 is x            */
@@ -3285,10 +3387,17 @@ static void edf_slide__add_term(edf_slide__making *to, const edf_slide__value *v
     e->n_operand = before;
     return;
   }
-  e->term[e->n_term].number = number;
-  e->term[e->n_term].first = first;
-  e->term[e->n_term].n = e->n_ref - first;
-  e->term[e->n_term++].at = at;
+  edf_term *t = &e->term[e->n_term++];
+  edf_slide__find_sizes(to, first);
+  t->number = number;
+  t->first = first;
+  t->n = e->n_ref - first;
+  t->at = at;
+  if (to->n_step) {
+    size_t bytes = (size_t)to->n_step * sizeof *to->step;
+    t->step = (const edf_size_step *)memcpy(edf__alloc(&edf.computed, bytes), to->step, bytes);
+    t->n_step = to->n_step;
+  }
   edf_slide__add_masks(to, first, p ? p->masks : to->masks);
 }
 
@@ -3344,10 +3453,63 @@ static void edf_slide__add_batch(edf_slide__making *to) {
   for (int f = 1; f < e->n_ref; f++) has |= edf_slide__ref_has(&e->ref[f]);
   for (int i = 0; i < e->n_index; i++) {
     if (!e->index[i].left || has >> i & 1 || to->l->m.extent[i]) continue;
-    edf_slide__value v = edf_slide__index_value(to->l, i, 0);
+    edf_slide__value v = edf_slide__index_value(to->l, i);
     v.number = 0;
     edf_slide__add_term(to, &v, NULL, NULL);
   }
+}
+
+/* ---- An inner equation that was built before is not built again: x - m in two lines. The
+   names of the two left sides may differ, and the order of the indices. Index i of one equation
+   is index other[i] of the other one. */
+static int edf_slide__same_place(const edf_place *a, const edf_place *b, int n,
+                                 const int *other) {
+  int same = a->constant == b->constant && a->by == b->by;
+  for (int i = 0; i < n && same; i++) same = a->factor[i] == b->factor[other[i]];
+  return same;
+}
+static int edf_slide__same_term(const edf_term *a, const edf_term *b) {
+  int same = a->number == b->number && a->first == b->first && a->n == b->n &&
+             a->masks == b->masks && a->n_step == b->n_step;
+  for (int k = 0; k < a->n_step && same; k++) {
+    const edf_size_step *s = &a->step[k], *t = &b->step[k];
+    same = s->op == t->op && s->number == t->number && s->f == t->f && s->of == t->of &&
+           s->dim == t->dim;
+  }
+  return same;
+}
+static int edf_slide__same_equation(const edf_equation *a, const edf_equation *b) {
+  int other[EDF_MAX_INDEX], n = a->n_index;
+  int same = n == b->n_index && a->n_ref == b->n_ref && a->n_term == b->n_term &&
+             !a->n_mask && !b->n_mask;
+  for (int i = 0; i < n && same; i++) {
+    int k = 0;
+    while (k < n && strcmp(a->index[i].name, b->index[k].name)) k++;
+    other[i] = k;
+    same = k < n && a->index[i].left == b->index[k].left &&
+           a->index[i].bound == b->index[k].bound;
+  }
+  for (int t = 0; t < a->n_term && same; t++)
+    same = edf_slide__same_term(&a->term[t], &b->term[t]);
+  for (int f = 0; f < a->n_ref && same; f++) {
+    same = a->ref[f].rank == b->ref[f].rank && a->ref[f].operand == b->ref[f].operand;
+    for (int d = 0; d < a->ref[f].rank && same; d++)
+      same = edf_slide__same_place(&a->ref[f].place[d], &b->ref[f].place[d], n, other);
+  }
+  return same;
+}
+/* Returns an equal equation among the last nodes of the slide, or NULL. */
+static edf_node *edf_slide__built_before(const edf_slide__making *to) {
+  int first = to->l->slide->first, n = edf.n_compnodes;
+  for (int i = n - 1; i >= first && i > n - 64; i--) {
+    edf_node *x = edf.compnodes[i];
+    const edf_contraction *m = edf_slide__einsum_of(x);
+    if (!edf_slide__has_equation(x) || m->kind != EDF_SLIDE__SUM || !m->runs ||
+        x->n_in < 1 || m->outside != 0 || !edf_slide__same_equation(&m->written, &to->m.e))
+      continue;
+    if (!memcmp(m->operand, to->in, (size_t)to->m.e.n_operand * sizeof *to->in)) return x;
+  }
+  return NULL;
 }
 
 /* Returns the node of the equation, or NULL if no term is left. An equation that only copies a
@@ -3363,7 +3525,7 @@ static edf_node *edf_slide__end_equation(edf_slide__making *to, const edf_op *is
   }
   edf_slide__value v = { to->in[0], e->term->number, e->ref[1] };
   int plain = !is;                       /* 1 unless it is a lookup                           */
-  if (kind == EDF_SLIDE__SUM && plain && e->n_ref == 2 && e->n_term == 1
+  if (kind == EDF_SLIDE__SUM && plain && e->n_ref == 2 && e->n_term == 1 && !e->term->n_step
       && edf_slide__is_plain(to->l, &v)
       && (to->any || (v.node->kind == EDF_COMPNODE && v.node->position >= to->n_before))
       && edf_slide__same_places(&v.at, e->ref)) return v.node;
@@ -3372,7 +3534,10 @@ static edf_node *edf_slide__end_equation(edf_slide__making *to, const edf_op *is
   if (!to->l->slide->layer)
     at.op = plain ? "Einsum" : kind == EDF_SLIDE__PUT ? "Scatter" : is->name;
   if (kind == EDF_SLIDE__MAX) is = &edf_slide__max_over_op;
-  edf_node *y = edf_slide__equation_node(&at, is, kind, e, e->n_operand, to->in);
+  edf_node *y = plain && kind == EDF_SLIDE__SUM && !to->is_line ? edf_slide__built_before(to)
+                                                               : NULL;
+  if (y) return y;
+  y = edf_slide__equation_node(&at, is, kind, e, e->n_operand, to->in);
   return to->is_line ? y : edf_slide__called(y, e->ref->name, "");
 }
 
@@ -3411,7 +3576,7 @@ static edf_slide__value edf_slide__mask_test(edf_slide__statement *l, const edf_
   for (int high = 0; high < 2; high++) {
     int i = high ? mask->high : mask->low;
     if (i < 0) continue;
-    part = edf_slide__index_value(l, i, 0);
+    part = edf_slide__index_value(l, i);
     part.number = high ? -1 : 1;
     edf_slide__add_term(&to, &part, NULL, NULL);
   }
@@ -3512,35 +3677,18 @@ static void edf_slide__split_early(edf_slide__statement *l, edf_slide__expr *x) 
   x->in = x->in ? early : sum->in;
 }
 
-/* Returns a factor that divides product p by the batch size, if p sums the batch, else NULL. */
-static edf_slide__expr *edf_slide__batch_divisor(const edf_slide__statement *l,
-                                                 const edf_slide__expr *p) {
-  unsigned batch = 0;
-  for (int i = 0; i < l->m.e.n_index; i++) batch |= (unsigned)(l->m.extent[i] == 0) << i;
-  for (edf_slide__expr *f = p->in; f; f = f->next) {
-    unsigned by = edf_slide__divides_by(f);
-    if (by & batch && !(by & ~p->over)) return f;
-  }
-  return NULL;
-}
-
 /* Builds left = x for a sum or a product x. If `any` is 1, it may return an older node. */
 static edf_node *edf_slide__sum_node(edf_slide__statement *l, edf_slide__expr *x,
                                      const edf_ref *left, int is_line, int any) {
   edf_slide__making to;
-  int kind = EDF_SLIDE__SUM;
   edf_slide__begin_equation(&to, l, left);
   to.is_line = is_line;
   to.any = any;
-  if (x->sort == EDF_SLIDE__A_SUM && !x->in->next)
-    to.divisor = edf_slide__batch_divisor(l, x->in);
   if (l->fixed && x->sort == EDF_SLIDE__A_SUM) edf_slide__split_early(l, x);
   for (edf_slide__expr *p = x->sort == EDF_SLIDE__A_SUM ? x->in : x; p;
        p = p == x ? NULL : p->next)
     edf_slide__add_term(&to, NULL, NULL, p);
-  if (to.is_mean) kind = EDF_SLIDE__MEAN;
-  if (to.m.e.n_term) edf_slide__check_reduction(kind, &to.m.e);
-  return edf_slide__end_equation(&to, NULL, kind);
+  return edf_slide__end_equation(&to, NULL, EDF_SLIDE__SUM);
 }
 
 /* ---- Lookups. Stops if a class number of this dimension may have no exact edf_real. */
@@ -3716,7 +3864,8 @@ static edf_node *edf_slide__softmax_of(edf_node *P) {
     const edf_contraction *m = (const edf_contraction *)P->state;
     const edf_equation *e = &m->e;
     unsigned once = 0;
-    if (m->kind || !m->runs || e->n_ref != 2 || e->n_term != 1 || !(e->term->number == 1))
+    if (m->kind || !m->runs || e->n_ref != 2 || e->n_term != 1 || e->term->n_step ||
+        !(e->term->number == 1))
       return NULL;
     for (int d = 0; d < e->ref->rank; d++)
       for (int f = 0; f < 2; f++) {
@@ -3973,19 +4122,29 @@ static edf_slide__value edf_slide__early_value(edf_slide__statement *l, edf_slid
   return v;
 }
 
+/* Returns a coefficient as a scalar. */
+static edf_slide__value edf_slide__size_value(edf_slide__statement *l, edf_slide__expr *x) {
+  edf_slide__value y = edf_slide__new_value(l, NULL, 0);
+  edf_slide__making to;
+  edf_slide__begin_equation(&to, l, &y.at);
+  edf_slide__add_term(&to, NULL, NULL, x);
+  y.node = edf_slide__end_equation(&to, NULL, EDF_SLIDE__SUM);
+  return y;
+}
 /* Builds the nodes of any expression, and returns its value. */
 static edf_slide__value edf_slide__value_of(edf_slide__statement *l, edf_slide__expr *x) {
   edf_slide__value v;
   double k;
-  int sum = x->sort == EDF_SLIDE__A_SUM;
+  int sum = x->sort == EDF_SLIDE__A_SUM, sizes = 0;
   const edf_ref *r = &l->m.e.ref[x->sort == EDF_SLIDE__A_TENSOR ? x->which : 0];
+  if (edf_slide__is_coefficient(l, x, &sizes) && sizes) return edf_slide__size_value(l, x);
   if (edf_slide__constant(l, x, &k)) return edf_slide__number_value(l, k);
   if (l->fixed && (x->sort != EDF_SLIDE__A_TENSOR || edf_slide__by_value(r))
       && !edf_slide__reads_group(l, x))
     return edf_slide__early_value(l, x);
   switch (x->sort) {
     case EDF_SLIDE__A_TENSOR: return edf_slide__tensor_value(l, x);
-    case EDF_SLIDE__A_NAME: return edf_slide__index_value(l, x->which, x->number > 0);
+    case EDF_SLIDE__A_NAME: return edf_slide__index_value(l, x->which);
     case EDF_SLIDE__A_CALL: return edf_slide__lettered(l, edf_slide__call_value(l, x));
     case EDF_SLIDE__AN_OVER: return edf_slide__over_value(l, x, 0);
     case EDF_SLIDE__A_POWER: return edf_slide__lettered(l, edf_slide__power_value(l, x));
@@ -4558,7 +4717,7 @@ static void edf_slide__mark_constants(int from) {
 
 /* Builds all lines of a program, and returns the node of the last line. */
 static edf_node *edf_slide__run_slide(edf_slide__slide *all) {
-  int before = edf.n_compnodes;
+  int before = all->first = edf.n_compnodes;
   edf_slide__mark_entries(all);
   for (int k = 0; k < all->n; k++) edf_slide__bind_line(&all->line[k]);
   for (int k = 0; k < all->n; k++) edf_slide__find_reads(all, &all->line[k]);
@@ -5137,6 +5296,36 @@ static int edf_slide__times(const edf_equation *e, const edf_term *t, int f, int
   }
   return n;
 }
+/* Writes the coefficient of a term: 2/(B-1). It is in brackets if tensors follow. Its parts are
+   texts on a stack. `tight` is 0 for a sum, 1 for a product, and 2 for a single word. */
+static void edf_slide__write_coefficient(edf_page *out, const edf_term *t, double number,
+                                         int brackets) {
+  struct { const char *text; int tight; } v[EDF_SLIDE__SIZE_STEPS];
+  int n = 0, first = t->step[0].op == '#' && t->step[0].number == 1;
+  for (const edf_size_step *s = t->step; s < t->step + t->n_step; s++) {
+    const char *a = n > 1 ? v[n - 2].text : "", *b = n ? v[n - 1].text : "";
+    int least = s->op == '+' ? 0 : s->op == '^' ? 2 : 1, right = least + (s->op == '/');
+    if (strchr("+*/^", s->op)) {
+      if (v[n - 2].tight < least) a = edf__text("(%s)", a);
+      if (v[n - 1].tight < right) b = edf__text("(%s)", b);
+      n -= 2;
+    } else if (s->op == 'f') n--;
+    switch (s->op) {
+      case '#': a = edf__text("%g", s == t->step && first ? number : s->number); break;
+      case 's': a = edf__text("%c%s", edf__upper(*s->name), s->name + 1); break;
+      case '+': a = *b == '-' ? edf__text("%s-%s", a, b + 1) : edf__text("%s+%s", a, b); break;
+      case '*': a = edf__text("%s %s", a, b); break;
+      case '/': a = edf__text("%s/%s", a, b); break;
+      case '^': a = edf__text("%s^%s", a, b); break;
+      default:  a = edf__text("%s(%s)", s->name, b);
+    }
+    v[n].text = a;
+    v[n++].tight = s->op == '+' ? 0 : strchr("*/", s->op) ? 1 : 2;
+  }
+  if (!first && number != 1) edf_write(out, "%g ", number);
+  edf_write(out, brackets && v[0].tight < 2 ? "(%s)" : "%s", v[0].text);
+}
+
 /* Writes a term without its sign. By the swap rule, factor `swapped` is exchanged with the
    output; 0 exchanges none. */
 static void edf_slide__write_term(edf_page *out, const edf_node *y, const edf_term *t,
@@ -5148,10 +5337,9 @@ static void edf_slide__write_term(edf_page *out, const edf_node *y, const edf_te
   int n = one ? 0 : t->n;
   double number = fabs(t->number);
   if (swapped) number *= edf_slide__times(edf_slide__shown(y), t, swapped, 0);
-  if (number != 1 || !n) {
-    edf_slide__write_number(out, number, m->kind ? 17 : 6);
-    edf_write(out, n ? " " : "");
-  }
+  if (t->n_step) edf_slide__write_coefficient(out, t, number, n > 0);
+  else if (number != 1 || !n) edf_slide__write_number(out, number, m->kind ? 17 : 6);
+  if (n && (t->n_step || number != 1)) edf_write(out, " ");
   for (int f = t->first; f < t->first + n; f++) {
     int times = f == swapped ? 1 : edf_slide__times(edf_slide__shown(y), t, f, swapped);
     if (!times) continue;
@@ -5382,8 +5570,6 @@ static void edf_slide__write_formula(edf_page *out, const edf_node *y, int backw
   f.y = y;
   f.letters = edf_slide__letters_of(longer ? x : y);
   f.row = longer ? x->rank - y->rank : edf_slide__row_dims(y);
-  if (y->about == &edf_slide__extent_op)
-    f.row = f.letters.n - (int)*(const edf_real *)y->state - 1;
   for (; f.operand < n; f.operand++) {
     f.lacks = joins && y->in[f.operand]->rank < y->rank;
     for (const char *c = blank ? blank + 2 : text; *c && *c != '\n' && f.operand < most;) {

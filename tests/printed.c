@@ -67,6 +67,11 @@ static const char *blanks(const char *c) { return c + strspn(c, " "); }
 
 /* ---- Extents. An index runs over a dimension in which it stands alone, or to its bound. */
 
+static int same_index(const char *a, const char *b, size_t n) {
+  size_t k = 0;
+  while (k < n && tolower((unsigned char)a[k]) == tolower((unsigned char)b[k])) k++;
+  return k == n;
+}
 static int extent_of(const char *name, size_t n) {
   for (const char *c = line; c < end; c += word(c) ? word(c) : 1) {
     size_t length = word(c);
@@ -81,12 +86,14 @@ static int extent_of(const char *name, size_t n) {
       at++;
       depth += (*at == '[') - (*at == ']');
       if (depth > 0 && (depth > 1 || *at != ',')) continue;
-      if ((size_t)(at - from) == n && tolower(*from) == tolower(*name) && !memcmp(from + 1, name + 1, n - 1))
-        return tensor[k].node->dim[d];
+      if ((size_t)(at - from) == n && same_index(from, name, n)) return tensor[k].node->dim[d];
       from = at + 1;
       d++;
     }
   }
+  for (const char *c = line; c < end; c += word(c) ? word(c) : 1)          /* DI<2 */
+    if (word(c) == n && same_index(c, name, n) && c[n] == '<' && isdigit((unsigned char)c[n + 1]))
+      return atoi(c + n + 1);
   return 0;
 }
 
