@@ -10,45 +10,9 @@
    has the words of an error, separated by |. Each case runs by the fast kernel and by the
    reference. */
 
-#include "harness.h"
-#include "edf_slide.h"
+#include "given.h"
 
 typedef struct { const char *tensors, *text, *right; } example;
-
-static edf_real numbers[16][64];
-
-/* Reads numbers up to a ';'. Returns how many there are. */
-static int read_numbers(const char **at, edf_real *to) {
-  int n = 0;
-  for (char *end; **at && **at != ';'; *at = end) {
-    double v = strtod(*at, &end);
-    if (end == *at) break;
-    to[n++] = (edf_real)v;
-  }
-  while (**at == ';' || **at == ' ') ++*at;
-  return n;
-}
-
-/* Declares "x[b,2] = 1 2 3 4; W[2] = 1 2". */
-static void declare(const char *at) {
-  char declaration[64];
-  for (int k = 0; *at; k++) {
-    size_t n = strcspn(at, "=");
-    int size = 1;
-    snprintf(declaration, sizeof declaration, "%.*s", (int)n, at);
-    while (n && declaration[n - 1] == ' ') declaration[--n] = '\0';
-    at += strcspn(at, "=") + 1;
-    int count = read_numbers(&at, numbers[k]);
-    if (!strstr(declaration, "[b")) {
-      edf_node *p = edf_parameter("%s", declaration);
-      memcpy(p->value, numbers[k], p->size * sizeof *p->value);
-      continue;
-    }
-    edf_node *x = edf_want_grad(edf_input("%s", declaration));
-    for (int d = 1; d < x->rank; d++) size *= x->dim[d];
-    edf_feed(x, numbers[k], count / size);
-  }
-}
 
 /* Builds an equation of Einsum over the tensors named before the colon, or a program. */
 static edf_node *build(const char *text) {
@@ -61,37 +25,13 @@ static edf_node *build(const char *text) {
   return edf_einsum(strchr(text, ':') + 2, in[0], in[1], in[2], in[3]);
 }
 
-/* Compares the tensors of "z = 5; x.grad = 2 4". NaN is equal to NaN. */
-static void compare(const example *e, const char *at) {
-  edf_real right[64];
-  double near = EDF_REAL_IS_DOUBLE ? 1e-9 : 1e-5;
-  while (*at) {
-    char name[32];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " ."), at);
-    edf_node *x = edf_find(name);
-    int grad = at[strcspn(at, " .")] == '.';
-    at += strcspn(at, "=") + 1;
-    int n = read_numbers(&at, right);
-    const edf_real *v = grad ? edf_grad(x) : edf_value(x);
-    CHECK((size_t)n == x->size, "%s has %zu entries, not %d: %s", name, x->size, n, e->text);
-    for (int i = 0; v && i < n; i++) {
-      double is = (double)v[i], want = (double)right[i];
-      int same = is == want || (is != is && want != want) ||
-                 fabs(is - want) <= near * (1 + fabs(want));
-      CHECK(same, "%s%s[%d] is %.10g, expected %.10g: %s", name, grad ? ".grad" : "", i, is,
-            want, e->text);
-    }
-    CHECK(v, "%s has no gradient: %s", name, e->text);
-  }
-}
-
 static void run(const example *e) {
   edf_node *y = NULL;
   declare(e->tensors);
   y = build(e->text);
   edf_forward();
   if (strstr(e->right, ".grad")) edf_backward(y);
-  compare(e, e->right);
+  compare(e->text, e->right, EDF_REAL_IS_DOUBLE ? 1e-9 : 1e-5);
 }
 
 static void check(const example *e, size_t n) {
@@ -179,7 +119,8 @@ CASES(no_line_is_dropped,
   { "v[3] = 1 1 1", "h[0] = 7\nh[i+1] = h[i] + v[i]", "h = 7 8 9 10" },
   { "x[3] = 1 2 3", "h[t] += x[t]\nh[t] += h[t-1] + x[t]", "stops: several lines|one line" },
   { "x[3] = 1 2 3", "h[t] = x[t]\nh[t] += h[t-1] + x[t]", "stops: several lines|one line" },
-  { "x[3] = 1 2 3", "F[0,t] = 1\nF[n,t] = x[t] F[n,t-1] + F[n-1,t-1] | n<3", "stops: number|t" },
+  { "x[3] = 1 2 3", "F[0,t] = 1\nF[n,t] = x[t] F[n,t-1] + F[n-1,t-1] | n<3",
+    "stops: number|t" },
   { "x[3] = 1 2 3", "F[0,0] = 1\nF[n,t] = x[t] F[n,t-1] + F[n-1,t-1] | n<3",
     "F = 1 2 6 0 1 5 0 0 1" },
   { "c = 7; v[3] = 1 2 3", "h[1+I] = c ; v[I]", "stops: sum of indices" },
