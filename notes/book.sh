@@ -1,8 +1,9 @@
 #!/bin/sh
 # The notes as one HTML page, with everything in it.   sh notes/book.sh OUTPUT
-# Pages in the order of README.md; a link to a page becomes one to its heading. What a fence says
-# to the handout compiler behind its first word goes, and so do blocks that are not shown. Below a
-# slide is a link that opens it in the playground, which is beside the book: make playground.
+# Pages in the order of README.md; a link to a page becomes one to its heading. What a fence
+# says to the handout compiler behind its first word goes, and so do blocks that are not shown.
+# In the code of a table pandoc keeps the \ of \|, so it goes too. Below a slide is a link that
+# opens it in the playground, which is beside the book: make playground.
 
 cd "$(dirname "$0")" || exit 1
 case $1 in /*) out=$1 ;; *) out=../$1 ;; esac
@@ -16,7 +17,7 @@ for page in $pages; do
   echo
   sed -e '/^<!-- *\(c\|edf\|sh\)\( \|$\)/,/^-->$/d' -e 's/^```\([a-z]*\) .*/```\1/' \
     -e 's/^```\(edf\|gdb\)$/``` {.\1}/' -e "$links" \
-    -e "1s/^# .*/& {#top-$(basename $page .md)}/" "$page" |
+    -e '/^|/s/\\|/|/g' -e "1s/^# .*/& {#top-$(basename $page .md)}/" "$page" |
     awk -v top=.. -v write=1 -f places.awk | LC_ALL=C awk '
     BEGIN { for (i = 1; i < 256; i++) code[sprintf("%c", i)] = sprintf("%%%02X", i) }
     { print }
