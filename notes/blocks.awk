@@ -1,6 +1,6 @@
 # Cuts a Markdown file into its blocks, for handout.sh: each goes to a file DIR/N, and a line
 # "N LINE KIND WORDS" of what stands behind the fence is printed. Kinds: the word behind the
-# fence, c edf gdb sh; `text` for a block without one, and for lines with four blanks before
+# fence, c edf ebnf gdb sh; `text` for a block without one, and for lines with four blanks before
 # them; `picture` for a line ![...](FILE). A block in an HTML comment that begins with "<!-- c" is run and not shown.
 #   awk -v dir=DIR -f blocks.awk FILE.md
 

@@ -16,7 +16,7 @@ for page in $pages; do
   echo "<section id=\"$(basename $page .md)\">"
   echo
   sed -e '/^<!-- *\(c\|edf\|sh\)\( \|$\)/,/^-->$/d' -e 's/^```\([a-z]*\) .*/```\1/' \
-    -e 's/^```\(edf\|gdb\)$/``` {.\1}/' -e "$links" \
+    -e 's/^```\(edf\|ebnf\|gdb\)$/``` {.\1}/' -e "$links" \
     -e '/^|/s/\\|/|/g' -e "1s/^# .*/& {#top-$(basename $page .md)}/" "$page" |
     awk -v top=.. -v write=1 -f places.awk | LC_ALL=C awk '
     BEGIN { for (i = 1; i < 256; i++) code[sprintf("%c", i)] = sprintf("%%%02X", i) }

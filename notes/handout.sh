@@ -10,6 +10,7 @@
 #                            `parameter` lines declare, y=10 feeds class numbers below 10
 #   ```gdb [FILE.c]          what stands behind (gdb) is typed, the rest has to be answered; the
 #                            program is FILE.c, else the last one above
+#   ```ebnf                  a grammar: each rule that it uses is in it, and each is used
 #   ```python                a program, skipped if what it imports is not there
 #   ```sh                    a command, in a folder with the programs and the headers, in $TOP
 #                            the project; of a `make` it is seen whether there is that target
@@ -131,6 +132,30 @@ sh_block() {
   else pass; fi
 }
 
+# The first rule is the start.
+ebnf_block() {
+  awk '
+    { text = text " " $0 }
+    END {
+      gsub(/"[^"]*"/, " ", text)
+      gsub(/\(\*[^*]*\*\)|[?][^?]*[?]/, " ", text)
+      n = split(text, rule, ";")
+      for (i = 1; i < n; i++) {
+        name = rule[i]
+        sub(/=.*/, "", name)
+        gsub(/ /, "", name)
+        has[name] = 1
+        if (i == 1) used[name] = 1
+        sub(/^[^=]*=/, "", rule[i])
+        k = split(rule[i], word, /[^a-z_]+/)
+        while (k) if (word[k--] != "") used[word[k + 1]] = 1
+      }
+      for (name in used) if (!(name in has)) print "no rule " name
+      for (name in has) if (!(name in used)) print "nothing uses " name
+    }' $dir/$n > $dir/$n.rules
+  [ ! -s $dir/$n.rules ] && pass || fail 'the rules do not fit' $dir/$n.rules
+}
+
 python_block() {
   for python in $top/build/venv/bin/python python3 ''; do
     [ "$python" ] || { skip 'no python3 with what it imports'; return; }
@@ -179,8 +204,8 @@ page() {
     case $kind in
       text) text_block ;;
       picture) picture_block ;;
-      c|edf|gdb|python|sh) next="$line $kind"; settle; line=${next% *} kind=${next#* }; ${kind}_block ;;
-      *) settle; fail 'a block is c, edf, gdb, python, sh, or has no word' ;;
+      c|edf|ebnf|gdb|python|sh) next="$line $kind"; settle; line=${next% *} kind=${next#* }; ${kind}_block ;;
+      *) settle; fail 'a block is c, edf, ebnf, gdb, python, sh, or has no word' ;;
     esac
   done < $dir/list
   settle
