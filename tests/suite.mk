@@ -12,7 +12,8 @@ JOB := @sh tests/job.sh
 # ---- The programs and the scripts
 
 numbers := nodes layers optim graph kernels course_lines puzzles
-words   := wrong cleared gradcheck printed memory answers lab stepping device findings looks guards
+words   := wrong cleared gradcheck printed memory answers lab stepping device findings looks guards \
+           notation
 check   := $(patsubst %,double/%,$(numbers) $(words) silent sequences files)
 test    := compile random examples readme claims cuda python playground omp/kernels blas/kernels \
            $(patsubst %,asan/%,sequences $(numbers) $(words) files) $(check) \
@@ -84,6 +85,9 @@ $(O)/$(1)/%.ok: tests/%.c $(O)/impl-$(1).ok $(wildcard tests/*.h)
 	    -o $(O)/$(1)/$$* $$(libs_$(1)) -lm && $(O)/$(1)/$$*')
 endef
 $(foreach v,$(variants),$(eval $(call of_variant,$(v))))
+
+# Its tests are the tables of the page.
+$(foreach v,$(variants),$(O)/$(v)/notation.ok): notes/notation.md
 
 # A program that contains the implementation itself.
 $(O)/own/%.ok: tests/%.c $(headers) tests/harness.h

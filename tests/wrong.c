@@ -11,7 +11,8 @@
    * After each case edf_clear must leave no block.
 
    The words are facts that any wording must give: names, shapes, lines, numbers, and what the
-   manual (slide_language.md, section 13) promises. A line of an equation is line 9 of hw1.c. */
+   manual (notes/notation.md, section 16) promises. The tables of that section are tests, too:
+   notation.c. A line of an equation is line 9 of hw1.c. */
 
 #include "harness.h"
 #include "edf_slide.h"

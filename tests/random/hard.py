@@ -1,7 +1,7 @@
 """Random texts at the limits of numbers: masks, brackets, divisors, powers and logarithms, with
 infinities, NaN and huge numbers in the tensors, mostly at entries that a mask excludes. The
-meaning is written from the grammar alone, as in texts.py: plain loops that never evaluate an
-excluded pair, by the numbers of reference.py.
+meaning is written from notes/notation.md alone, as in texts.py: plain loops that never evaluate
+an excluded pair, by the numbers of reference.py.
 
     python3 hard.py PROGRAM SEED COUNT                  PROGRAM: run.c, built
 

@@ -395,7 +395,7 @@ class Tensors:
 class Case:
     """A text with its right values and gradients, each with its error. `kind` says what is
     special in the text. If it must be an error, it has no answer, and `refused` has words of the
-    message. If it has an answer and `refused`, the grammar leaves open which is right."""
+    message. If it has an answer and `refused`, notes/notation.md leaves open which is right."""
     def __init__(self, tensors, text, answer=(), kind='', refused=''):
         self.list, self.text, self.kind, self.refused = tensors.list, text, kind, refused
         self.must_stop = not answer

@@ -1,14 +1,14 @@
 """Random texts for edf_equations, and what they mean by plain loops over all indices: written
-from the grammar alone, so that it is a second opinion. Values and gradients of each text are
-compared with those of reference.py.
+from the rules of notes/notation.md alone, so that it is a second opinion. Values and gradients
+of each text are compared with those of reference.py.
 
     python3 texts.py PROGRAM SEED COUNT                 PROGRAM: run.c, built
 
 A third of the cases are single lines of a random tree: sums of products, brackets, functions,
 sum_ mean_ max_ min_, powers, index numbers, tests, += and -=, a bound by an index. A third are
 slides of a kind with random sizes: softmax, convolution, recurrence, dynamic programs ... A
-third are equations for edf_einsum. An error is right if the grammar says so. hard.py draws
-texts with masks, infinities and huge numbers."""
+third are equations for edf_einsum. An error is right if notes/notation.md says so. hard.py
+draws texts with masks, infinities and huge numbers."""
 import itertools
 import math
 import random
