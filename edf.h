@@ -249,6 +249,7 @@ typedef struct edf_graph {
   struct edf__block *nodes[4];           /* the nodes themselves, see >>memory                */
   struct edf__block *kept;               /* memory that edf_clear frees                       */
   struct edf__block *computed;           /* memory that edf_clear_compnodes frees too         */
+  struct edf__block *trees;              /* memory of a text until its nodes are built        */
   struct edf__workspace *workspace;      /* of the kernel, one for each thread                */
   const char *file;                      /* of the call that runs, for messages               */
   int line;
@@ -554,7 +555,7 @@ enum { EDF__NO_GRADIENTS, EDF__USED_GRADIENTS, EDF__NEW_GRADIENTS };
 #define EDF__EMPTY_GRAPH \
   { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, NULL, 1, -1, \
     0, 0, 0, EDF__NO_GRADIENTS, 0, "b", 0, { NULL, NULL, NULL, NULL }, NULL, NULL, NULL, NULL, \
-    0 }
+    NULL, 0 }
 edf_graph edf = EDF__EMPTY_GRAPH;
 edf_device_table *edf_device = NULL;
 edf_device_table *(*edf_open_device)(void) = NULL;
@@ -1477,6 +1478,7 @@ void edf_clear_compnodes(void) {
   if (edf_device) edf_device->clear(0);
   edf__clear_nodes();
   edf__free_list(&edf.computed);
+  edf__free_list(&edf.trees);
   edf.n_compnodes = 0;
   edf.direction = 0;
   edf.at = -1;
@@ -4271,6 +4273,7 @@ void edf_restore(edf_snapshot *taken) {
   memcpy(edf.nodes, now.nodes, sizeof edf.nodes);
   edf.kept = now.kept;
   edf.computed = now.computed;
+  edf.trees = now.trees;
   edf.workspace = now.workspace;
   edf__passes++;                         /* Packed copies of Parameters are old.              */
   edf__free(taken->node);

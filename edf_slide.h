@@ -388,6 +388,21 @@ static void edf_slide__operands_error(const edf_node *y, const char *rule) {
 
 /* Returns memory that is all 0. edf_clear_compnodes frees it. */
 static void *edf_slide__alloc(size_t bytes) { return edf__grow(&edf.computed, NULL, bytes); }
+
+/* ---- Memory of trees. An Einsum and a layer free their trees when their nodes are built. The
+   trees of a slide stay, because a submitted backward is compared with them. */
+static int edf_slide__frees_trees;
+static edf__block **edf_slide__trees(void) {
+  return edf_slide__frees_trees ? &edf.trees : &edf.computed;
+}
+static void *edf_slide__tree(size_t bytes) {
+  return edf__grow(edf_slide__trees(), NULL, bytes);
+}
+/* Returns 1 if the trees may be freed at the end: one text may be built inside another. */
+static int edf_slide__begin_trees(void) {
+  edf_slide__frees_trees = 1;
+  return !edf.trees;
+}
 static char *edf_slide__copy(const char *text) {
   size_t n = strlen(text) + 1;
   return (char *)memcpy(edf_slide__alloc(n), text, n);
@@ -440,12 +455,15 @@ static int edf_slide__index_of(edf_equation *e, const char *name) {
 static int edf_slide__first_sign(edf__scan *s) { return edf__accept(s, '-') ? -1 : 1; }
 
 /* Adds a tensor, all zero, to an equation. It may move the others. */
-static edf_ref *edf_slide__next_ref(edf_equation *e) {
+static edf_ref *edf_slide__next_ref_in(edf__block **list, edf_equation *e) {
   if (e->n_ref == EDF_SLIDE__MAX_REF)
     edf__syntax(e->scan, e->scan->at, "an equation has at most %d tensors", EDF_SLIDE__MAX_REF);
   size_t n = (size_t)++e->n_ref;
-  e->ref = (edf_ref *)edf__grow(&edf.computed, e->ref, n * sizeof *e->ref);
+  e->ref = (edf_ref *)edf__grow(list, e->ref, n * sizeof *e->ref);
   return (edf_ref *)memset(&e->ref[n - 1], 0, sizeof *e->ref);
+}
+static edf_ref *edf_slide__next_ref(edf_equation *e) {
+  return edf_slide__next_ref_in(&edf.computed, e);
 }
 /* ---- The indices of a part of an equation: bit i stands for index i. */
 static unsigned edf_slide__place_has(const edf_place *p) {
@@ -1697,6 +1715,9 @@ typedef struct edf_slide__statement {    /* a line that is an equation          
   unsigned left, loops;                  /* indices of the left side; indices after `for`     */
   int adds, sign;                        /* 1 for += and -=; -1 for -=, else 1                */
   edf_slide__mask mask[EDF_SLIDE__BOUNDS]; int n_mask;
+  /* the lines above and below with the same name on the left; the first line that reads its
+     tensor before it is computed */
+  struct edf_slide__statement *older, *newer, *reader;
   edf_node *y;                           /* its node, or NULL until the node exists           */
   int from, to;                          /* its recurrence: lines from .. to-1; to is 0: none */
   int entry;                             /* 1 if it only gives entries: h[b,-1,j] = z[b,j]    */
@@ -1717,6 +1738,8 @@ struct edf_slide__slide {
   edf_node **in;                         /* the operands of edf_text or of a layer, else NULL */
   edf_equation operands;                /* the names of the operands                         */
   edf_slide__statement *line; int n;
+  edf_slide__statement **table;          /* the newest line of each name, found by its hash   */
+  size_t n_table;                        /* a power of two                                    */
   edf_node *one;                         /* the number 1, for equations without a tensor      */
   int first;                             /* number of nodes before its first one              */
 };
@@ -1866,6 +1889,24 @@ static void edf_slide__check_word(const edf__scan *s, const char *name) {
   }
 }
 
+/* ---- The names on the left sides, in a hash table (FNV-1a). Returns where the newest line
+   with this name is, or will be. */
+static edf_slide__statement **edf_slide__newest_line(const edf_slide__slide *all,
+                                                  const char *name) {
+  uint32_t hash = 2166136261u;
+  for (const char *c = name; *c; c++) hash = (hash ^ (unsigned char)*c) * 16777619u;
+  size_t k = hash & (all->n_table - 1);
+  while (all->table[k] && strcmp(all->table[k]->m.e.ref->name, name))
+    k = (k + 1) & (all->n_table - 1);
+  return &all->table[k];
+}
+static void edf_slide__enter(edf_slide__statement *l) {
+  edf_slide__statement **entry = edf_slide__newest_line(l->slide, l->m.e.ref->name);
+  l->older = *entry;
+  if (l->older) l->older->newer = l;
+  *entry = l;
+}
+
 /* ---- Reading an expression. */
 static edf_slide__statement *edf_slide__line_of(const edf_slide__slide *all, const char *name);
 static edf_node *edf_slide__known(const edf_slide__slide *all, const char *name);
@@ -1877,7 +1918,7 @@ static edf_slide__expr *edf_slide__read_factor(edf_slide__statement *l);
 
 static edf_slide__expr *edf_slide__new_expr(edf_slide__sort sort, const char *at,
                                             edf_slide__expr *in) {
-  edf_slide__expr *x = (edf_slide__expr *)edf_slide__alloc(sizeof *x);
+  edf_slide__expr *x = (edf_slide__expr *)edf_slide__tree(sizeof *x);
   x->sort = sort;
   x->at = at;
   x->number = 1;
@@ -1995,7 +2036,7 @@ static edf_slide__expr *edf_slide__read_tensor(edf_slide__statement *l, edf_slid
   edf__scan *s = e->scan;
   int f = e->n_ref, function = edf_slide__function_named(x->at, "x") >= 0;
   const char *hint = function ? ": the argument of a function stands in round brackets" : "";
-  edf_ref *r = edf_slide__next_ref(e);
+  edf_ref *r = edf_slide__next_ref_in(edf_slide__trees(), e);
   r->operand = -1;
   r->name = x->at;
   x->sort = EDF_SLIDE__A_TENSOR;
@@ -2283,6 +2324,7 @@ static void edf_slide__read_statement(edf_slide__slide *all, edf__scan *s) {
     name = edf__identifier(s, "a tensor");
   }
   l->where = edf_slide__read_tensor(l, edf_slide__new_expr(EDF_SLIDE__A_TENSOR, name, NULL));
+  edf_slide__enter(l);
   l->left = edf_slide__expr_has(l, l->where);
   l->sign = edf_slide__first_sign(s);
   l->adds = l->sign < 0 || edf__accept(s, '+');
@@ -2302,9 +2344,10 @@ static edf_node *edf_slide__all_times(edf_slide__statement *l);
 /* Returns 1 for a node that was built inside a line, such as y3 for a part of y. It is no
    tensor of the program. */
 static int edf_slide__is_inner(const edf_node *x) { return x->written && x->written->inner; }
-/* Returns the newest tensor with this name, or NULL. For a step, returns all steps, joined. */
-static edf_node *edf_slide__newest(const char *name) {
-  int i = edf__n_nodes() - 1;
+/* Returns the newest tensor with this name among the first n nodes, or NULL. For a step,
+   returns all steps, joined. */
+static edf_node *edf_slide__newest_of(int n, const char *name) {
+  int i = n - 1;
   while (i >= 0 && (edf_slide__is_inner(edf__nth(i)) ||
                     strcmp(edf__nth(i)->name, name))) i--;
   edf_node *x = i < 0 ? NULL : edf__nth(i), *y = x;
@@ -2317,6 +2360,10 @@ static edf_node *edf_slide__newest(const char *name) {
   return y;
 }
 
+static edf_node *edf_slide__newest(const char *name) {
+  return edf_slide__newest_of(edf__n_nodes(), name);
+}
+
 /* Returns the number of an operand of a composition, or -1. The operands are the names that no
    line defines, in the order in which they first appear. */
 static int edf_slide__operand_named(const edf_slide__slide *all, const char *name) {
@@ -2327,8 +2374,8 @@ static int edf_slide__operand_named(const edf_slide__slide *all, const char *nam
 /* Returns the node of a name that no line defines, or NULL. A composition knows only its
    operands. An operand that is NULL is zero. */
 static edf_node *edf_slide__known(const edf_slide__slide *all, const char *name) {
-  int k = edf_slide__operand_named(all, name);
-  return !all->in ? edf_slide__newest(name) : k < 0 ? NULL : all->in[k];
+  int k = edf_slide__operand_named(all, name), leaves = edf.n_inputs + edf.n_parameters;
+  return !all->in ? edf_slide__newest_of(leaves + all->first, name) : k < 0 ? NULL : all->in[k];
 }
 
 /* Reads a declaration, x[b,784]. Creates x unless the graph has x with the same shape. */
@@ -2362,12 +2409,14 @@ static void edf_slide__read_line(edf_slide__slide *all, edf__scan *s) {
 }
 /* Returns the last line with this name on its left, or NULL. Lines of entries do not count. */
 static edf_slide__statement *edf_slide__line_of(const edf_slide__slide *all, const char *name) {
-  int k = all->n - 1;
-  while (k >= 0 && (all->line[k].entry || strcmp(all->line[k].m.e.ref->name, name))) k--;
-  return k < 0 ? NULL : &all->line[k];
+  edf_slide__statement *l = *edf_slide__newest_line(all, name);
+  while (l && l->entry) l = l->older;
+  return l;
 }
-static int edf_slide__same_left(const edf_slide__statement *a, const edf_slide__statement *b) {
-  return !strcmp(a->m.e.ref->name, b->m.e.ref->name);
+/* Returns the first line with the same name on the left. */
+static edf_slide__statement *edf_slide__oldest(edf_slide__statement *l) {
+  while (l->older) l = l->older;
+  return l;
 }
 
 /* ---- Names without brackets: scalars, values of indices, and sizes of indices (capitals).
@@ -4110,7 +4159,7 @@ static edf_slide__value edf_slide__early_value(edf_slide__statement *l, edf_slid
   int sum = x->sort == EDF_SLIDE__A_SUM, before = edf.n_compnodes;
   if (!x->early) {
     l->fixed = 0;
-    x->early = (edf_slide__value *)edf_slide__alloc(sizeof *x->early);
+    x->early = (edf_slide__value *)edf_slide__tree(sizeof *x->early);
     *x->early = edf_slide__value_of(l, x);
     edf_node *y = x->early->node;
     sum &= edf.n_compnodes > before && y == edf.compnodes[edf.n_compnodes - 1];
@@ -4295,6 +4344,15 @@ static void edf_slide__make_group(edf_slide__slide *all, edf_slide__statement *f
   }
 }
 
+/* Finds for each line the first line that reads its tensor before it is computed. */
+static void edf_slide__find_readers(edf_slide__slide *all) {
+  for (edf_slide__statement *l = all->line; l < all->line + all->n; l++)
+    for (int f = 1; f < l->m.e.n_ref && !l->entry; f++) {
+      edf_slide__statement *by = edf_slide__line_of(all, l->m.e.ref[f].name);
+      if (by && by >= l && !by->reader) by->reader = l;
+    }
+}
+
 /* Finds the reads of line `by` in itself and in the lines above. Line `by` runs over the first
    index that has an offset in all reads. Without such an index, it runs over every index that
    has an offset in some read. */
@@ -4302,8 +4360,7 @@ static void edf_slide__find_reads(edf_slide__slide *all, edf_slide__statement *b
   const edf_ref *left = by->m.e.ref;
   unsigned some = 0, in_all = ~0u;
   const char *turns[EDF_MAX_RANK] = { NULL };
-  for (edf_slide__statement *l = all->line;
-       l <= by && edf_slide__line_of(all, left->name) == by; l++)
+  for (edf_slide__statement *l = by->reader; l && l <= by; l++)
     for (int f = 1; f < l->m.e.n_ref; f++) {
       const edf_ref *r = &l->m.e.ref[f];
       unsigned offsets = 0;
@@ -4484,7 +4541,7 @@ static void edf_slide__begin_steps(edf_slide__statement *l) {
     n *= (size_t)edf_slide__times_of(l, k) + 2;
   }
   l->n_step = n;
-  l->step = (edf_node **)edf_slide__alloc(n * sizeof *l->step);
+  l->step = (edf_node **)edf_slide__tree(n * sizeof *l->step);
 }
 
 /* Returns the line that defines the tensor of l. It is l, unless l gives entries: h[b,-1,j] =
@@ -4499,19 +4556,32 @@ static int edf_slide__belongs(edf_slide__statement *l, const edf_slide__statemen
   return by && by >= from && by < to;
 }
 
+/* Makes *first .. *end-1 the lines from .. to-1 and those that give entries of their tensors,
+   with all lines between. */
+static void edf_slide__find_range(edf_slide__statement *from, edf_slide__statement *to,
+                                  edf_slide__statement **first, edf_slide__statement **end) {
+  *first = from;
+  *end = to;
+  for (edf_slide__statement *l = from, *o; l < to; l++) {
+    if ((o = edf_slide__oldest(l)) < *first) *first = o;
+    for (o = l; o->newer;) o = o->newer;
+    if (o >= *end) *end = o + 1;
+  }
+}
 /* Prepares the lines from .. to-1, and the lines that give entries of their tensors. */
 static void edf_slide__prepare(edf_slide__slide *all, edf_slide__statement *from,
                                edf_slide__statement *to) {
-  edf_slide__statement *l, *end = all->line + all->n;
-  for (l = all->line; l < end; l++) {
+  edf_slide__statement *l, *first, *end;
+  edf_slide__find_range(from, to, &first, &end);
+  for (l = first; l < end; l++) {
     if (!edf_slide__belongs(l, from, to)) continue;
     edf_slide__know_tensors(l);
     edf_slide__solve_extents(l);
-    for (edf_slide__statement *o = all->line; l->adds && o < l; o++)
-      if (edf_slide__same_left(l, o)) edf_slide__share_extents(l, l->m.e.ref, o);
+    for (edf_slide__statement *o = edf_slide__oldest(l); l->adds && o < l; o = o->newer)
+      edf_slide__share_extents(l, l->m.e.ref, o);
   }
   for (int changed = 1; changed;)
-    for (changed = 0, l = all->line; l < end; l++) {
+    for (changed = 0, l = first; l < end; l++) {
       if (!edf_slide__belongs(l, from, to)) continue;
       for (const edf_slide__mask *m = l->mask; m < l->mask + l->n_mask; m++)
         changed |= edf_slide__same_extent(&l->m.extent[m->index], &l->m.extent[m->limit]);
@@ -4521,13 +4591,13 @@ static void edf_slide__prepare(edf_slide__slide *all, edf_slide__statement *from
           changed |= edf_slide__share_extents(l, &l->m.e.ref[f], by);
       }
     }
-  for (l = all->line; l < end; l++)
+  for (l = first; l < end; l++)
     for (int f = 1; edf_slide__belongs(l, from, to) && f < l->m.e.n_ref; f++) {
       const edf_slide__statement *by = edf_slide__line_of(all, l->m.e.ref[f].name);
       if (by && by->to && by >= from && by < to)
         edf_slide__check_group_sizes(l, &l->m.e.ref[f], by);
     }
-  for (l = all->line; l < end; l++) {
+  for (l = first; l < end; l++) {
     if (!edf_slide__belongs(l, from, to)) continue;
     edf_slide__set_groups(l);
     edf_slide__new_parameters(l);
@@ -4588,9 +4658,10 @@ static void edf_slide__run_steps(edf_slide__statement *from, edf_slide__statemen
 /* Runs the recurrence of the lines from .. to-1. Lines that give its entries run first. */
 static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from,
                              edf_slide__statement *to) {
-  edf_slide__statement *l, *end = all->line + all->n;
+  edf_slide__statement *l, *first, *end;
+  edf_slide__find_range(from, to, &first, &end);
   edf_slide__prepare(all, from, to);
-  for (l = all->line; l < end; l++) {
+  for (l = first; l < end; l++) {
     const edf_slide__statement *by = edf_slide__given_by(l);
     if (!l->entry || !edf_slide__belongs(l, from, to)) continue;
     if (l->m.e.ref->rank != by->m.e.ref->rank)
@@ -4644,12 +4715,10 @@ static void edf_slide__mark_entries(edf_slide__slide *all) {
     const edf_slide__expr *p = l->right->in, *f = p->next ? NULL : edf_slide__only(p);
     int given = !l->adds && edf_slide__has_number(l);
     int zero = !l->adds && f && f->sort == EDF_SLIDE__A_NUMBER && f->number == 0;
-    for (o = all->line; o < end; o++)    /* also h[b,j] = 0 above h[b,j] += ...               */
-      l->entry |= edf_slide__same_left(l, o)
-                  && ((given && !edf_slide__has_number(o)) || (zero && o > l && o->adds));
-    for (o = all->line; o < l && !l->entry && !l->adds; o++)
-      if (!o->entry && edf_slide__same_left(l, o))
-        edf_slide__two_lines(l);
+    for (o = edf_slide__oldest(l); o; o = o->newer)  /* also h[b,j] = 0 above h[b,j] += ...   */
+      l->entry |= (given && !edf_slide__has_number(o)) || (zero && o > l && o->adds);
+    for (o = l->older; o && !l->entry && !l->adds; o = o->older)
+      if (!o->entry) edf_slide__two_lines(l);
   }
 }
 /* Stops unless the tensor of each line of entries has a recurrence, or begins with 0. Stops if
@@ -4670,8 +4739,8 @@ static void edf_slide__add_lines(edf_slide__slide *all, edf_slide__statement *la
   const edf_ref *r = last->m.e.ref;
   edf_node *sum = NULL;
   if (edf_slide__line_of(all, r->name) != last) return;
-  for (edf_slide__statement *l = all->line; l <= last; l++)
-    if (!l->entry && edf_slide__same_left(l, last)) {
+  for (edf_slide__statement *l = edf_slide__oldest(last); l && l <= last; l = l->newer)
+    if (!l->entry) {
       if (sum && (sum->rank != l->y->rank || memcmp(sum->dim, l->y->dim, sizeof sum->dim)))
         edf__syntax(l->m.e.scan, l->m.e.ref->name, "the lines of %s have one shape, but here "
                     "it is another\n  %s\n  %s", r->name, edf__show(sum), edf__show(l->y));
@@ -4689,7 +4758,10 @@ static edf__scan *edf_slide__begin_text(edf_slide__slide *all, const edf__site *
   all->scan = edf__scan_of(at, what, text, n, n, "\t\r");
   edf_slide__join_lines((char *)all->scan.at);
   for (const char *c = all->scan.at; *c; c++) lines += *c == '\n';
-  all->line = (edf_slide__statement *)edf_slide__alloc(lines * sizeof *all->line);
+  all->line = (edf_slide__statement *)edf_slide__tree(lines * sizeof *all->line);
+  for (all->n_table = 4; all->n_table < 2 * lines;) all->n_table *= 2;
+  all->table = (edf_slide__statement **)edf_slide__tree(all->n_table * sizeof *all->table);
+  all->first = edf.n_compnodes;
   return &all->scan;
 }
 static void edf_slide__read_text(edf_slide__slide *all, const edf__site *at, const char *text,
@@ -4717,9 +4789,10 @@ static void edf_slide__mark_constants(int from) {
 
 /* Builds all lines of a program, and returns the node of the last line. */
 static edf_node *edf_slide__run_slide(edf_slide__slide *all) {
-  int before = all->first = edf.n_compnodes;
+  int before = edf.n_compnodes;
   edf_slide__mark_entries(all);
   for (int k = 0; k < all->n; k++) edf_slide__bind_line(&all->line[k]);
+  edf_slide__find_readers(all);
   for (int k = 0; k < all->n; k++) edf_slide__find_reads(all, &all->line[k]);
   edf_slide__check_entries(all);
   for (edf_slide__statement *l = all->line; l < all->line + all->n; l++)
@@ -4744,7 +4817,8 @@ static edf_node *edf_slide__run_slide(edf_slide__slide *all) {
 
 edf_node *edf_equations_at(const char *file, int line, const char *format, ...) {
   edf__site site = { "Equations", file, line };
-  edf_slide__slide *all = (edf_slide__slide *)edf_slide__alloc(sizeof *all);
+  edf_slide__frees_trees = 0;
+  edf_slide__slide *all = (edf_slide__slide *)edf_slide__tree(sizeof *all);
   va_list args;
   if (!format) edf__fail(site, "the text is NULL");
   va_start(args, format);
@@ -4767,7 +4841,7 @@ static void edf_slide__find_operands(edf_slide__slide *all, const edf_slide__sta
   int is = x->sort == EDF_SLIDE__A_TENSOR;
   if (x->sort == EDF_SLIDE__A_NAME) is = edf_slide__index_for(&l->m.e, x->at) < 0;
   if (is && !edf_slide__line_of(all, x->at) && edf_slide__operand_named(all, x->at) < 0) {
-    edf_ref *r = edf_slide__next_ref(to);
+    edf_ref *r = edf_slide__next_ref_in(edf_slide__trees(), to);
     r->name = x->at;
     r->operand = to->n_operand++;
   }
@@ -4780,7 +4854,8 @@ static void edf_slide__read_over_nodes(edf_slide__slide *all, const edf__site *a
   memset(all, 0, sizeof *all);
   all->in = in;
   all->layer = at->op;
-  edf_slide__next_ref(&all->operands);   /* ref[0] is for a left side, and stays empty        */
+  /* ref[0] is for a left side, and stays empty */
+  edf_slide__next_ref_in(edf_slide__trees(), &all->operands);
   edf_slide__read_text(all, at, text, text ? (int)strlen(text) : 0);
   for (edf_slide__statement *l = all->line; l < all->line + all->n; l++)
     for (int right = 0; right < 2; right++)
@@ -4799,17 +4874,34 @@ static void edf_slide__read_over_nodes(edf_slide__slide *all, const edf__site *a
   edf__syntax(&all->scan, all->scan.text, "the text has %d operands, but %d %s given%s", wanted,
               n, n == 1 ? "was" : "were", list.at);
 }
+/* Frees the trees of a text. Its equations get a text of their own for messages. */
+static void edf_slide__end_trees(edf_slide__slide *all, int outermost) {
+  edf__scan *scan = (edf__scan *)edf_slide__alloc(sizeof *scan);
+  *scan = all->scan;
+  for (int i = all->first; i < edf.n_compnodes; i++) {
+    edf_contraction *m = edf_contraction_of(edf.compnodes[i]);
+    if (m && m->e.scan == &all->scan) m->e.scan = m->written.scan = scan;
+    if (edf.compnodes[i]->written) edf.compnodes[i]->written->line = NULL;
+  }
+  if (!outermost) return;
+  edf__free_list(&edf.trees);
+  edf_slide__frees_trees = 0;
+}
 static edf_node *edf_slide__lines(const edf__site *at, const char *text, int n, int needed,
                                   edf_node **in) {
-  edf_slide__slide *all = (edf_slide__slide *)edf_slide__alloc(sizeof *all);
+  int outermost = edf_slide__begin_trees();
+  edf_slide__slide *all = (edf_slide__slide *)edf_slide__tree(sizeof *all);
   edf_slide__read_over_nodes(all, at, text, n, needed, in);
-  return edf_slide__run_slide(all);
+  edf_node *y = edf_slide__run_slide(all);
+  edf_slide__end_trees(all, outermost);
+  return y;
 }
 
 /* Reads and builds a text over the nodes in `args`, which end with NULL. */
 static edf_node *edf_slide__text_of(const edf__site *at, int is_layer, const char *text,
                                     va_list args) {
-  edf_slide__slide *all = (edf_slide__slide *)edf_slide__alloc(sizeof *all);
+  edf_slide__frees_trees = 0;
+  edf_slide__slide *all = (edf_slide__slide *)edf_slide__tree(sizeof *all);
   edf_node **in = NULL;
   int n = 0;
   for (edf_node *x; (x = va_arg(args, edf_node *)) != NULL; in[n++] = x)
@@ -4860,13 +4952,16 @@ static void edf_slide__check_products(const edf_slide__statement *l) {
 }
 static edf_node *edf_slide__parsed(const edf__site *at, const char *text, int n,
                                    edf_node **in) {
-  edf_slide__slide *all = (edf_slide__slide *)edf_slide__alloc(sizeof *all);
+  int outermost = edf_slide__begin_trees();
+  edf_slide__slide *all = (edf_slide__slide *)edf_slide__tree(sizeof *all);
   edf__check_operands(*at, n, in);
   edf_slide__read_over_nodes(all, at, text, n, n, in);
   if (!strcmp(at->op, "Einsum")) all->layer = NULL;
   if (all->n != 1) edf__syntax(&all->scan, all->line[1].where->at, "an Einsum is one equation");
   edf_slide__check_products(all->line);
-  return edf_slide__run_slide(all);
+  edf_node *y = edf_slide__run_slide(all);
+  edf_slide__end_trees(all, outermost);
+  return y;
 }
 const char *edf_fmt(const char *format, ...) {
   static edf__texts all;
@@ -5161,7 +5256,8 @@ static edf_recurrent_state edf_slide__run_cell(const edf__site *at, edf_recurren
   int both = s && Phi.cell == &edf_lstm_cell;
   edf_recurrent_state next = { NULL, NULL };
   char text[512], *end = text;
-  edf_slide__slide *all = (edf_slide__slide *)edf_slide__alloc(sizeof *all);
+  int outermost = edf_slide__begin_trees();
+  edf_slide__slide *all = (edf_slide__slide *)edf_slide__tree(sizeof *all);
   for (const char *c = Phi.cell->text; *c; c++) {
     *end++ = *c;
     if (!s && strchr("hC", *c) && c[1] == '\'') c++;
@@ -5172,6 +5268,7 @@ static edf_recurrent_state edf_slide__run_cell(const edf__site *at, edf_recurren
   edf_slide__read_over_nodes(all, at, text, s ? 5 + both : 4, 4, in);
   next.h = edf_slide__run_slide(all);
   if (both) next.c = edf_slide__line_of(all, "C'")->y;
+  edf_slide__end_trees(all, outermost);
   return next;
 }
 
@@ -5951,13 +6048,13 @@ static void edf_slide__know_read(edf_slide__answer *a, int by, const char *name,
 /* Counts the reads in the lines of tensor number k, or the inputs of a node without a line. */
 static void edf_slide__know_operands(edf_slide__answer *a, int k) {
   const edf_node *x = a->node[k];
-  const edf_slide__statement *own = edf_slide__line_of_node(x), *l, *end;
+  const edf_slide__statement *own = edf_slide__line_of_node(x), *l = own;
   for (int i = 0; !own && i < x->n_in; i++)
     edf_slide__know_read(a, k, x->in[i]->name, x->in[i]);
   if (!own) return;
-  end = own->slide->line + own->slide->n;
-  for (l = own->slide->line; l < end; l++)
-    for (int f = 1; edf_slide__same_left(l, own) && !l->entry && f < l->m.e.n_ref; f++)
+  while (l->older) l = l->older;
+  for (; l; l = l->newer)
+    for (int f = 1; !l->entry && f < l->m.e.n_ref; f++)
       edf_slide__know_read(a, k, l->m.e.ref[f].name, l->of[f]);
 }
 
@@ -6020,7 +6117,7 @@ static edf_node *edf_slide__build_again(const edf_slide__answer *a, int k, edf_n
   edf_node *sum = NULL;
   if (!own) return edf_slide__node_again(a, y, x);
   for (l = own->slide->line; l < own->slide->line + own->slide->n; l++) {
-    if (!edf_slide__same_left(l, own) || l->entry) continue;
+    if (!!strcmp(l->m.e.ref->name, own->m.e.ref->name) || l->entry) continue;
     edf_node *line = edf_slide__line_again(a, l, x);
     sum = sum ? edf_add_at(y->file, y->line, sum, line) : line;
   }
