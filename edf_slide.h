@@ -1100,16 +1100,25 @@ static const char *edf_slide__named_indices(const edf_node *x) {
 static int edf_slide__names_indices(const edf_node *x) {
   return edf_slide__named_indices(x) || edf_slide__is_equation(x);
 }
-/* Returns the node whose indices x has, or NULL if nothing names them. */
-static const edf_node *edf_slide__letter_source(const edf_node *x) {
-  while (!edf_slide__names_indices(x) && x->n_in &&
+/* Returns the node whose indices x has, or NULL if nothing names them. A node may be reached in
+   very many ways, so the search ends after *left visits. */
+static const edf_node *edf_slide__find_letters(const edf_node *x, int *left) {
+  const edf_node *found = NULL;
+  while ((*left)-- > 0 && !edf_slide__names_indices(x) && x->n_in &&
          !(x->written && x->written->letters_of < 0)) {
-    int second = x->n_in == 2 && x->in[1]->rank > x->in[0]->rank;
-    if (x->n_in == 2 && x->nests && x->in[0]->rank == x->in[1]->rank)
-      second = !edf_slide__letter_source(x->in[0]);
-    x = x->in[x->written && x->written->letters_of ? x->written->letters_of : second];
+    int like = x->written ? x->written->letters_of : 0, pair = x->n_in == 2 && !like;
+    int second = pair && x->in[1]->rank > x->in[0]->rank;
+    if (pair && x->nests && x->in[0]->rank == x->in[1]->rank) {
+      if ((found = edf_slide__find_letters(x->in[0], left)) != NULL) return found;
+      second = 1;
+    }
+    x = x->in[like ? like : second];
   }
   return edf_slide__names_indices(x) ? x : NULL;
+}
+static const edf_node *edf_slide__letter_source(const edf_node *x) {
+  int left = 1000;
+  return edf_slide__find_letters(x, &left);
 }
 
 static inline edf_slide__letters edf_slide__letters_of(const edf_node *y) {
@@ -5667,6 +5676,7 @@ static void edf_slide__write_formula(edf_page *out, const edf_node *y, int backw
   f.y = y;
   f.letters = edf_slide__letters_of(longer ? x : y);
   f.row = longer ? x->rank - y->rank : edf_slide__row_dims(y);
+  if (f.row > f.letters.n) f.row = f.letters.n;          /* A scalar is a row of one number.  */
   for (; f.operand < n; f.operand++) {
     f.lacks = joins && y->in[f.operand]->rank < y->rank;
     for (const char *c = blank ? blank + 2 : text; *c && *c != '\n' && f.operand < most;) {

@@ -769,4 +769,20 @@ TEST(one_parameter_has_one_number) {
   edf_clear();
 }
 
+/* A scalar is a row of one number. It has no index. */
+TEST(sums_of_a_scalar_are_printed) {
+  edf_node *x = edf_parameter("x");
+  edf_node *y = edf_name(edf_sum(x), "y"), *z = edf_name(edf_mean(y), "z");
+  evaluate("sums of a scalar", edf_mul(z, z));
+}
+
+/* The search for the names of indices visits many nodes twice, but it ends. */
+TEST(a_long_chain_is_printed) {
+  edf_node *y = edf_parameter("x[3]");
+  for (int k = 0; k < 60; k++) y = edf_add(y, edf_tanh(y));
+  CAPTURE(edf_print_program(stdout));
+  WORDS(captured, "Add1[i] = x[i] + Tanh0[i]");
+  edf_clear();
+}
+
 int main(void) { return harness_main(); }
