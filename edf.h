@@ -3532,10 +3532,10 @@ static void edf__gelu_backward(edf_node *y) {
   }
 }
 static const edf_op edf__gelu_op = { "Gelu", NULL, edf__gelu_forward, edf__gelu_backward,
-  "y x", "y[i] = x[i] sigmoid(1.59577 (x[i] + 0.044715 x[i]^3))",
-  "x.grad[i] += y.grad[i] sigmoid(1.59577 (x[i] + 0.044715 x[i]^3))\n"
-  "x.grad[i] += y.grad[i] y[i] sigmoid(-1.59577 (x[i] + 0.044715 x[i]^3)) "
-  "1.59577 (1 + 0.134145 x[i]^2)" };
+  "y x", "y[i] = x[i] sigmoid(1.5957691216 (x[i] + 0.044715 x[i]^3))",
+  "x.grad[i] += y.grad[i] sigmoid(1.5957691216 (x[i] + 0.044715 x[i]^3))\n"
+  "x.grad[i] += y.grad[i] y[i] sigmoid(-1.5957691216 (x[i] + 0.044715 x[i]^3)) "
+  "1.5957691216 (1 + 0.134145 x[i]^2)" };
 edf_node *edf_gelu_at(const char *file, int line, edf_node *x) {
   return edf__node1(&edf__gelu_op, file, line, x);
 }

@@ -1277,7 +1277,7 @@ static const edf_op edf_slide__normalize_op = { "NormalizeOver", NULL,
   edf_slide__normalize_forward, edf_slide__normalize_backward, "y x",
   "y[b,k] = (x[b,k] - mean_K x[b,K]) / sqrt(variance_K x[b,K] + p)",
   "x.grad[b,k] += (y.grad[b,k] - mean_K y.grad[b,K] - y[b,k] mean_K y[b,K] y.grad[b,K]) "
-  "/ sqrt(variance_j x[b,j] + p)" };
+  "/ sqrt(variance_K x[b,K] + p)" };
 
 /* ---- MaxOver   y[b,i] = max_J x[b,2*i+J]     x.grad[b,2*i+J] += y.grad[b,i] at the winner
    The equation has a maximum in place of its sum, and the same loops. Outside, x is minus
@@ -1406,7 +1406,7 @@ static const edf_op edf_slide__masked_softmax_op = { "MaskedSoftmax", NULL,
 static const edf_op edf_slide__masked_log_softmax_op = { "MaskedLogSoftmax", NULL,
   edf_slide__masked_softmax_forward, edf_slide__masked_softmax_backward, "y s m",
   "y[b,k] = ln(m[b,k]) + s[b,k] - ln sum_K m[b,K] exp(s[b,K])",
-  "s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_K (m[b,K] y.grad[b,K])" };
+  "s.grad[b,k] += m[b,k] y.grad[b,k] - exp(y[b,k]) sum_K m[b,K] y.grad[b,K]" };
 
 /* ---- LogSumExp   y[b] = ln sum_k w[b,k] exp(x[b,k]); without w it counts as 1
         x.grad[b,k] += y.grad[b] w[b,k] exp(x[b,k] - y[b])
@@ -5527,11 +5527,11 @@ static void edf_slide__write_equation_backward(edf_page *out, const edf_node *y)
 /* The formula of an op is a line of the notation. An index of it stands for several of a node:
      i  all     b  those before the row     k  the row     t, u  the first of the row, the rest
      n  an index that y does not have
-   A capital is summed, I or alone their size. The row is the indices that y does not have, or
-   along which it is computed. p and q are the numbers of the state, and ? is the sign of a
-   Test. For Concat, p is where the part of y begins that input x fills, and the formula is
-   written for each input. Lines after a blank line hold if edf.training is 0. Only names are
-   replaced. */
+   A capital is summed. Alone it is the size: K, T. The row is the indices that y does not have,
+   or along which it is computed. The row of an Extent begins at its dimension. p and q are the
+   numbers of the state, and ? is the sign of a Test. For Concat, p is where the part of y that
+   input x fills begins, and the formula is written for each input. Lines after a blank line
+   hold if edf.training is 0. Only names are replaced. */
 typedef struct {
   const edf_node *y;
   edf_slide__letters letters;
@@ -5637,12 +5637,22 @@ static void edf_slide__write_words(edf_page *out, const edf_slide__formula *f, c
       int alone = word[-1] == ' ' && *c == ' ' && number == 1;
       if (alone) c++;
       else edf_write(out, number < less && word[-1] != '(' ? "(%g)" : "%g", number - less);
-    } else if (length == 1 && strchr("kIBK", *word)) {
+    } else if (length == 1 && strchr("kIBKT", *word)) {
       edf_slide__add_range(f, *word, &list);
       edf_slide__write_list(out, &list, 0, *word == 'k' ? "," : " ", *word == 'k' ? "" : "()");
       if (!list.n) edf_write(out, "1");
     } else edf_write(out, "%.*s", (int)length, word);
   }
+}
+
+/* Writes the bounds of a causal row. An unused entry of a LogSoftmax is not 0 but ln 0. */
+static void edf_slide__write_causal(edf_page *out, const edf_slide__formula *f, int backward) {
+  int n = f->letters.n, is_log = f->y->about == &edf__log_softmax_op && !backward;
+  if (!edf_slide__is_causal(f->y) || n < 2) return;
+  const char *s = f->letters.name[n - 1], *t = f->letters.name[n - 2];
+  if (is_log) edf_write(out, " + ln(1[%s <= %s]) | ", s, t);
+  else edf_write(out, " | %s<=%s, ", s, t);
+  edf_write(out, "%c%s<=%s", edf__upper(*s), s + 1, t);
 }
 
 /* Writes one line of a gradient as a loop over the indices on its left. */
@@ -5657,10 +5667,9 @@ static void edf_slide__write_loop(edf_page *out, const edf_slide__formula *f, co
       }
   if (loops.n) edf_write(out, "for ");
   edf_slide__write_list(out, &loops, 0, ",", "");
-  if (edf_slide__is_causal(f->y) && loops.n > 1)
-    edf_write(out, "<=%s", loops.name[loops.n - 2]);
   if (loops.n) edf_write(out, ": ");
   edf_slide__write_words(out, f, c, n);
+  edf_slide__write_causal(out, f, 1);
   edf_write(out, "\n");
 }
 
@@ -5693,9 +5702,7 @@ static void edf_slide__write_formula(edf_page *out, const edf_node *y, int backw
     if (joins) f.part += f.lacks ? 1 : y->in[f.operand]->dim[y->rank - f.row];
   }
   if (n > most) edf_write(out, backward ? "       ... %d more\n" : "; ... %d more", n - most);
-  if (backward || !edf_slide__is_causal(y) || f.letters.n < 2) return;
-  const char *s = f.letters.name[f.letters.n - 1], *t = f.letters.name[f.letters.n - 2];
-  edf_write(out, " | %s<=%s, %c%s<=%s", s, t, edf__upper(*s), s + 1, t);
+  if (!backward) edf_slide__write_causal(out, &f, 0);
 }
 
 /* Prints a node: see edf.h. */

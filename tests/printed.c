@@ -785,4 +785,15 @@ TEST(a_long_chain_is_printed) {
   edf_clear();
 }
 
+/* Row t of a causal softmax or its logarithm uses only its first t+1 entries. */
+TEST(causal_rows_have_bounds) {
+  declare_plain("x[3,3] m[3,3]");
+  edf_equations("P[t,s] = softmax_s x[t,s] | s<=t\nQ[t,s] = ln P[t,s]\n"
+                "z = sum_{t,s} Q[t,s] m[t,s] + sum_{t,s} P[t,s] m[t,s] | s<=t");
+  CAPTURE(edf_print_program(stdout));
+  WORDS(captured, "exp(x[t,s]) / sum_S exp(x[t,S]) | s<=t, S<=t|ln(1[s <= t]) | S<=t|"
+        "exp(Q[t,s]) sum_S Q.grad[t,S] | s<=t, S<=t");
+  edf_clear();
+}
+
 int main(void) { return harness_main(); }
