@@ -12,8 +12,8 @@ JOB := @sh tests/job.sh
 # ---- The programs and the scripts
 
 numbers := nodes layers optim graph kernels course_lines puzzles
-words   := wrong cleared gradcheck printed memory answers lab stepping device findings looks guards \
-           notation
+words   := wrong cleared gradcheck printed formulas memory answers lab stepping device findings \
+           looks guards notation
 check   := $(patsubst %,double/%,$(numbers) $(words) silent sequences files)
 test    := compile random examples readme claims cuda python playground omp/kernels blas/kernels \
            $(patsubst %,asan/%,sequences $(numbers) $(words) files) $(check) \
