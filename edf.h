@@ -4084,17 +4084,22 @@ void edf_restore(edf_snapshot *taken);
 /* A page is a text that grows, from { NULL, 0 }. It lasts until edf_release(page.at) or
    edf_clear, but page.at changes when the text grows. A quoted text is a JSON string that may
    stand in the script of an HTML page. edf_write_node writes a part of a node as prints show
-   it. */
+   it. A heading is the line of a slide as its author wrote it, and the step of a recurrence.
+   It is empty for a node of a C call. Prints do not write it if it is the forward line. */
 typedef struct { char *at; size_t n; } edf_page;
 typedef enum {
   EDF_SITE,                              /* Tanh "h" [b, 8]   built at x.c:5                  */
   EDF_SHAPE,                             /* [b, 8]                                            */
+  EDF_HEADING,                           /* h[b,t] = tanh(x[b,t] + h[b,t-1])   [t=0]          */
+  EDF_FOLDED_STEP,                       /* t=5 if prints fold this step, else empty          */
   EDF_FORWARD_LINE,
   EDF_BACKWARD_LINES
 } edf_part;
 void edf_write(edf_page *to, const char *format, ...) EDF__PRINTF(2, 3);
 void edf_write_quoted(edf_page *to, const char *text, size_t n);
 void edf_write_node(edf_page *to, const edf_node *x, edf_part part);
+/* Returns 1 if prints show both nodes below one heading. */
+int edf_same_heading(const edf_node *x, const edf_node *y);
 
 /* A file that is written whole or not at all. w.file is a temporary file beside it, which is
    renamed at the end. On Unix links are followed, and a pipe or a device is written in place.
@@ -4409,18 +4414,20 @@ static void edf__write_about(edf_page *out, const edf_node *x) {
 }
 
 /* ---- Programs. A line of a slide is a heading, as its author wrote it. Below it are the nodes
-   that run. Later steps of a recurrence have only a heading [t=1]. Writes the heading of x, if
-   it is not that of the node `before`. A line of one node has none if it looks the same. */
-static void edf__write_heading(edf_page *out, const edf_node *x, const edf_node *before) {
-  static edf__written none;
-  const edf__written *w = x->written ? x->written : &none;
-  const edf__written *o = before && before->written ? before->written : &none;
+   that run. Later steps of a recurrence have only a heading [t=1]. */
+static void edf__write_heading(edf_page *out, const edf_node *x) {
+  const edf__written *w = x->written;
+  const char *said = w && !w->later && w->said ? w->said : "";
+  for (const char *c = said; *c && *c != '\n'; c++)
+    if (*c != ' ' || !strchr(" \n", c[1])) edf_write(out, "%c", *c);
+  if (w && w->time) edf_write(out, *said ? "   [%s]" : "[%s]", w->time);
+}
+/* Writes the heading of x if the node `before` has another one. A line of one node has no
+   heading if it looks the same. */
+static void edf__write_new_heading(edf_page *out, const edf_node *x, const edf_node *before) {
   edf_page head = { NULL, 0 }, line = { NULL, 0 };
-  int same = w->time == o->time || (w->time && o->time && !strcmp(w->time, o->time));
-  if (same && (w->later || w->said == o->said)) return;
-  for (const char *c = w->said; c && !w->later && *c && *c != '\n'; c++)
-    if (*c != ' ' || !strchr(" \n", c[1])) edf_write(&head, "%c", *c);
-  if (w->time) edf_write(&head, head.n ? "   [%s]" : "[%s]", w->time);
+  if (before && edf_same_heading(x, before)) return;
+  edf__write_heading(&head, x);
   edf__write_forward(&line, x);
   if (head.n && strcmp(head.at, line.at)) edf_write(out, "  %s\n", head.at);
   edf_release(head.at);
@@ -4444,7 +4451,7 @@ static void edf__write_nodes(edf_page *out, int backward) {
                 to->written->time, from->position, to->position);
     from = NULL;
     if (!x) break;
-    edf__write_heading(out, x, before);
+    edf__write_new_heading(out, x, before);
     before = x;
     edf_write(out, "  %3d  ", x->position);
     if (!backward) edf__write_forward(out, x);
@@ -4592,11 +4599,23 @@ EDF__C_BEGIN
 void edf_write_node(edf_page *to, const edf_node *x, edf_part part) {
   edf__check_exists("edf_write_node", x);
 #ifndef EDF_NO_DEBUG
+  if (part == EDF_HEADING) edf__write_heading(to, x);
+  if (part == EDF_FOLDED_STEP && x->written && x->written->later > 1)
+    edf_write(to, "%s", x->written->time);
   if (part == EDF_FORWARD_LINE) edf__write_forward(to, x);
   if (part == EDF_BACKWARD_LINES) edf__write_backward(to, x);
 #endif
   if (part == EDF_SITE) edf_write(to, "%s", edf__show(x));
   if (part == EDF_SHAPE) edf_write(to, "%s", edf__dims(x, x->rank));
+}
+
+int edf_same_heading(const edf_node *x, const edf_node *y) {
+  edf__check_exists("edf_same_heading", x);
+  edf__check_exists("edf_same_heading", y);
+  const edf__written *v = x->written, *w = y->written;
+  const char *s = v && v->time ? v->time : "", *t = w && w->time ? w->time : "";
+  int both_later = v && w && v->later && w->later;
+  return !strcmp(s, t) && (both_later || (v ? v->said : NULL) == (w ? w->said : NULL));
 }
 EDF__C_END
 #endif

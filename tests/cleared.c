@@ -156,6 +156,7 @@ static void nest_of(edf_node *a, edf_node *b) {
   OF(edf_formula(x, "y = x", "")) OF(edf_gradcheck(x)) OF(edf_expect_mismatch(x)) \
   OF(edf_expect_node("call", "x", x)) OF(edf_expect_kind("call", "x", x, EDF_INPUT)) \
   OF(write_node(x, EDF_SITE)) OF(write_node(x, EDF_FORWARD_LINE)) \
+  OF(edf_same_heading(x, live())) OF(edf_same_heading(live(), x)) \
   OF(edf_check_backward(x, "")) OF(edf_view(x)) OF(edf_set(x, array(4))) \
   OF(edf_mean_value(x)) OF(edf_error_rate(x, live())) OF(edf_error_rate(live(), x)) \
   OF(edf_save_onnx(file("model.onnx"), x)) OF(edf_doctor(x)) OF(edf_check(x)) \

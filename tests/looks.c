@@ -164,6 +164,7 @@ static void write_node(void) {
   for (int part = EDF_SITE; part <= EDF_BACKWARD_LINES; part++)
     edf_write_node(&page, any(), (edf_part)part);
   edf_release(page.at);
+  edf_same_heading(any(), any());
 }
 static void read_node(void) {
   edf_node *y = any();
