@@ -104,23 +104,42 @@ function draw_marks() {
   $('marks').scrollLeft = $('slide').scrollLeft;
 }
 
-function row(to, line, text, quiet = '') {
+function row(to, line, text, quiet = '', kind = '') {
   const div = document.createElement('div');
   div.textContent = text;
+  div.className = kind;
   if (quiet) { const span = document.createElement('span'); span.className = 'shape'; span.textContent = quiet; div.append(span); }
   if (line) { div.dataset.line = line; div.onmouseenter = () => mark_line(line); div.onmouseleave = () => mark_line(0); }
   to.append(div);
 }
-const LONGEST = 80;                        // rows that are shown
+// Shows headings and nodes as edf_print_program does. The later steps of a recurrence are one row.
+const LONGEST = 400;                       // rows that are shown
+function show_nodes(to, nodes, rows_of) {
+  let before = null, folded = [];
+  const all = [], add = (...row) => all.push(row);
+  for (const n of [...nodes, null]) {
+    if (n?.folded) { folded.push(n); continue; }
+    if (folded.length) {
+      const from = folded[0], last = folded[folded.length - 1];
+      add(0, `[${from.folded} to ${last.folded}] the same: nodes ${from.number} to ${last.number}`, '', 'heading');
+      folded = [];
+    }
+    if (!n) break;
+    const is_new = !before || n.group !== before.group;
+    if (is_new && n.heading && n.heading !== n.forward) add(n.line, n.heading, '', 'heading');
+    for (const [text, quiet] of rows_of(n)) add(n.line, text, quiet);
+    before = n;
+  }
+  for (const [line, ...texts] of all.slice(0, LONGEST)) row(to, line, ...texts);
+  if (all.length > LONGEST) row(to, 0, `... ${all.length - LONGEST} more lines`);
+}
+const numbered = (n, text) => String(n.number).padStart(5) + '  ' + text;
 function show_program({ nodes, numbers }) {
   for (const id of ['forward', 'backward', 'parameters']) $(id).replaceChildren();
   const computed = nodes.filter(n => n.kind === 2 && !n.helper);
-  for (const n of computed.slice(0, LONGEST)) row($('forward'), n.line, n.forward, n.shape);
-  if (computed.length > LONGEST) row($('forward'), 0, `... ${computed.length - LONGEST} more, one for each time`);
-  const back = computed.filter(n => n.backward).reverse()
-    .flatMap(n => n.backward.split('\n').filter(t => t.trim()).map(t => [n.line, t.trim()]));
-  for (const [line, text] of back.slice(0, LONGEST)) row($('backward'), line, text);
-  if (back.length > LONGEST) row($('backward'), 0, `... ${back.length - LONGEST} more`);
+  show_nodes($('forward'), computed, n => [[numbered(n, n.forward), n.shape]]);
+  show_nodes($('backward'), computed.filter(n => n.backward).reverse(), n => [[numbered(n, n.name)],
+    ...n.backward.split('\n').filter(t => t.trim()).map(t => [' '.repeat(7) + t.trim()])]);
   for (const n of nodes.filter(n => n.kind === 1)) row($('parameters'), first_line_with(n.name), n.name + ' ' + n.shape);
   $('numbers').textContent = numbers;
   choices($('tensor'), nodes.map((n, k) => [k, n.name + ' ' + n.shape]).filter(([k]) => !nodes[k].helper).slice(0, 200),

@@ -203,29 +203,33 @@ static int line_of(const edf_node *x) {
   return 0;
 }
 
-static void write_node(const edf_node *x) {
+static void write_part(const char *key, const edf_node *x, edf_part part) {
   edf_page text = { NULL, 0 };
-  edf_write(&answer, "{\"kind\":%d,\"line\":%d,", (int)x->kind, line_of(x));
+  edf_write_node(&text, x, part);
+  edf_write(&answer, ",");
+  write_string(key, text.at ? text.at : "");
+  edf_release(text.at);
+}
+/* Nodes with the same `group` have the same heading. */
+static void write_node(const edf_node *x, int group) {
+  edf_write(&answer, "{\"kind\":%d,\"line\":%d,\"number\":%d,\"group\":%d,", (int)x->kind,
+            line_of(x), x->position, group);
   write_string("name", edf_label(x));
   edf_write(&answer, ",");
   write_string("op", x->op);
-  edf_write_node(&text, x, EDF_SHAPE);
-  edf_write(&answer, ",");
-  write_string("shape", text.at ? text.at : "");
-  edf_release(text.at);
-  for (int k = 0; k < 2 && x->kind == EDF_COMPNODE; k++) {
-    edf_page lines = { NULL, 0 };
-    if (k && !edf__runs_backward(x)) continue;
-    edf_write_node(&lines, x, k ? EDF_BACKWARD_LINES : EDF_FORWARD_LINE);
-    edf_write(&answer, ",");
-    write_string(k ? "backward" : "forward", lines.at ? lines.at : "");
-    edf_release(lines.at);
+  write_part("shape", x, EDF_SHAPE);
+  if (x->kind == EDF_COMPNODE) {
+    write_part("heading", x, EDF_HEADING);
+    write_part("folded", x, EDF_FOLDED_STEP);
+    write_part("forward", x, EDF_FORWARD_LINE);
   }
+  if (edf__runs_backward(x)) write_part("backward", x, EDF_BACKWARD_LINES);
   edf_write(&answer, ",\"helper\":%d}", edf_slide__is_helper(x));
 }
 
 static void read_slide(const char *argument, const char *slide) {
   size_t numbers = 0;
+  int group = 0;
   edf_clear();
   answer.at = NULL;                        /* edf_clear has freed it. */
   answer.n = 0;
@@ -237,7 +241,8 @@ static void read_slide(const char *argument, const char *slide) {
   edf_write(&answer, "{\"numbers\":%zu,\"nodes\":[", numbers);
   for (int k = 0; k < edf__n_nodes(); k++) {
     if (k) edf_write(&answer, ",\n");
-    write_node(edf__nth(k));
+    group += k && !edf_same_heading(edf__nth(k), edf__nth(k - 1));
+    write_node(edf__nth(k), group);
   }
   edf__restore_marks(marks);
   edf_write(&answer, "]}");

@@ -1,5 +1,5 @@
 """The playground in Chromium.   python page.py PAGE DIRECTORY: prints ok and not ok lines."""
-import os, shutil, subprocess, sys
+import os, re, shutil, subprocess, sys
 from playwright.sync_api import sync_playwright
 
 page_path, directory = os.path.abspath(sys.argv[1]), sys.argv[2]
@@ -49,6 +49,27 @@ with sync_playwright() as p:
     # Playwright's wait_for_function is what the page's policy forbids: so the others bypass it.
     strict = Page(browser, 1280, bypass_csp=False)
     check('policy-allows-what-it-needs', 'tanh' in strict.text('#forward'), strict.text('#forward'))
+
+    # The page shows headings and nodes as edf_print_program prints them.
+    STEPS = ('input x[b,9,3]\nh[b,t,j] = tanh(V[j,I]  h[b,t-1,I] + W[j,K] x[b,t,K]) | j<4\n'
+             's[b,t] = A[J] h[b,t,J]\nP[b,t] = softmax_t s[b,t]\nloss[b] = mean_t (P[b,t] - s[b,t])^2\n')
+    w.write(STEPS)
+    w.wait('document.querySelector("#parameters").innerText.includes("A [4]")')
+    w.page.click('#in-c')
+    source = os.path.join(directory, 'steps.c')
+    with open(source, 'w') as f:
+        f.write(w.text('#c-code pre'))
+    w.page.click('#close-c')
+    subprocess.run(['cc', '-DEDF_REAL=double', '-I.', source, '-o', source[:-2], '-lm'], check=True)
+    printed = subprocess.run([source[:-2]], capture_output=True, text=True).stdout
+    printed = re.sub(r'   \w+ (\[[^\]]*\])?   \S+:\d+$', '', printed, flags=re.M)
+    forward, backward = printed.split('\nforward\n')[1].split('\nbackward\n')
+    for part, expected in (('forward', forward), ('backward', backward)):
+        shown = w.page.evaluate('''[...document.querySelectorAll("#%s > div")].map(div => div.firstChild.data)''' % part)
+        expected = expected.rstrip().split('\n')
+        check(part + '-as-printed', [s.strip() for s in shown] == [e.strip() for e in expected], (shown, expected))
+    check('folded-steps', '[t=2 to t=8] the same: nodes' in w.text('#forward') and
+          '[t=8 to t=2] the same: nodes' in w.text('#backward'), w.text('#forward'))
 
     # A slide, a mistake, a correction.
     w.write(XOR)
@@ -102,7 +123,7 @@ with sync_playwright() as p:
     c = subprocess.run(['cc', '-std=c99', '-Wall', '-Wextra', '-I.', source, '-o', source[:-2], '-lm'],
                        capture_output=True, text=True)
     printed = subprocess.run([source[:-2]], capture_output=True, text=True).stdout if not c.stderr else ''
-    check('c-program-runs', 'W.grad[j,i] += h.grad[b,j] (1-h[b,j]^2) x[b,i]' in printed, c.stderr or printed)
+    check('c-program-runs', 'W.grad[j,i] += h0.grad[b,j] x[b,i]' in printed, c.stderr or printed)
     w.page.click('#close-c')
 
     # The address has the whole state.

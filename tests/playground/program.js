@@ -29,6 +29,10 @@ let r = run('text 1\n' + xor, 'data xor', 'step 200 0.5 4 sgd', 'value 4', 'entr
 const { nodes, numbers } = r.answers[0], losses = r.answers[2].loss, entry = r.answers[4];
 check('nodes', numbers === 40 && nodes.map(n => n.name).join() === 'x,y,W,B,V,h0,h,P2,P,loss', nodes);
 check('lines', nodes.map(n => n.line).join() === '0,0,0,0,0,2,2,3,3,4', nodes.map(n => n.line));
+check('headings', nodes.map(n => n.heading ?? n.name).join('; ') === 'x; y; W; B; V; ' +
+  'h[b,j] = tanh(W[j,I] x[b,I] - B[j]) | j<8; '.repeat(2) +
+  'P[b,k] = softmax_k V[k,J] h[b,J] | k<2; '.repeat(2) + 'loss[b] = -ln P[b,y[b]]', nodes.map(n => n.heading));
+check('groups', nodes.slice(5).map(n => n.group - nodes[5].group).join() === '0,0,1,1,2', nodes.map(n => n.group));
 check('backward', nodes[5].backward.includes('W.grad[j,i] += h0.grad[b,j] x[b,i]'), nodes[5].backward);
 check('learns', losses[199] < 0.05 && losses[0] > 0.5, [losses[0], losses[199]]);
 check('values', r.answers[3].value.length === 16 && r.answers[3].grad.length === 16, r.answers[3]);
@@ -38,6 +42,12 @@ check('boundary', r.answers[5].p.length === 1024 && r.answers[5].y.length === 4,
 
 r = run('text 1\n' + xor, 'data xor', 'step 30 0.5 4 sgd', 'text 1\n' + xor, 'data xor', 'step 30 0.5 4 sgd');
 check('same-seed', JSON.stringify(r.answers[2]) === JSON.stringify(r.answers[5]), r.answers[5].loss);
+
+// Later steps of a recurrence are folded.
+r = run('text 1\ninput x[b,9]\nh[b,t] = tanh(h[b,t-1] + x[b,t])');
+const steps = r.answers[0].nodes.filter(n => n.kind === 2);
+check('folded-steps', [...new Set(steps.map(n => n.folded))].join() === ',t=2,t=3,t=4,t=5,t=6,t=7,t=8' &&
+      steps.find(n => n.folded).heading === '[t=2]', steps.map(n => n.folded));
 
 // Errors, and the program goes on after them.
 r = run('text 1\n' + xor.replace('x[b,I]', 'x[b,I,I]'), 'text 1\n' + xor, 'data digits', 'data nothing', 'entry 99 0',
