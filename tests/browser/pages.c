@@ -14,7 +14,8 @@ int main(int argc, char **argv) {
   edf_init_normal(D, 0, 1);
   CompNode *c = Einsum("y[b,i,j] = 0.5 W[DI,DJ] x[b,i+DI-1,j+DJ-1] - D[j] | i<6, j<6", W, x, D);
   CompNode *h = edf_name(Sigmoid(edf_name(Reshape(c, "s[b,36]"), "s")), "h");
-  CompNode *loss = LogLoss(Softmax(Affine(edf_affine_params(36, 3), h)), y);
+  CompNode *a = Affine(edf_affine_params(36, 3), h);
+  CompNode *loss = Add(LogLoss(Softmax(a), y), edf_softmax_log_loss(a, y));
   for (int k = 0; k < 4 * 36; k++) numbers[k] = edf_normal(0, 1);
   edf_feed(x, numbers, 4);
   edf_feed(y, classes, 4);

@@ -10,25 +10,28 @@ addEventListener('load', () => {
   const current = () => all('#program [aria-current]')[0];
 
   let moments = 0, hovers = 0, sums = 0;
-  const wrong = [], at = new Set();
+  const wrong = [], unread = [], at = new Set();
   press('Home');
   for (let last = null; current() !== last; moments++) {
     last = current();
     at.add(last);
-    const cards = all('#cards section').map(card => all('[role=grid]', card).pop());
-    cards.flatMap(grid => grid ? all('td', grid).slice(0, 20) : []).forEach(td => {
+    const grids = all('#cards [role=grid]');
+    grids.flatMap(grid => all('td', grid).slice(0, 20)).forEach(td => {
       const label = td.getAttribute('aria-label') || '', says = label.split(' = ');
       td.dispatchEvent(new MouseEvent('mouseover', { bubbles: true }));
       const shown = document.querySelector('#how .result'), x = number(says[1] || '');
       hovers++;
       if (!shown || !document.querySelector('#how').textContent.includes(says[0]) ||
           !(Math.abs(number(shown.textContent) - x) <= 0.01 * Math.abs(x))) wrong.push(label);
-      sums += document.querySelector('#how .sum') !== null;
+      const sum = document.querySelector('#how .sum');
+      sums += sum !== null;
+      if (sum && / - 1[01]\)/.test(sum.textContent)) unread.push(sum.textContent);  // of 1[k = y[b]]
     });
     press('ArrowRight');
   }
   check('steps', at.size < 6 || at.size !== moments ? [moments + ' moments'] : []);
   check('hover-shows-the-number', wrong.concat(hovers < 100 ? [hovers + ' entries'] : []));
+  check('a-condition-is-0-or-1', unread);
   check('hover-shows-its-sum', sums < 25 ? [sums + ' sums'] : []);
   check('no-error', failures);
   check('no-request', performance.getEntriesByType('resource').map(e => e.name));
