@@ -914,7 +914,20 @@ static void edf_lab__write_equation(edf_page *to, const edf_node *y) {
   edf_write(to, "]}");
 }
 
-static void edf_lab__trace_node(edf_page *to, edf_node *x, int most) {
+/* Writes the number that prints show, and the heading. Nodes with the same `group` have the
+   same heading. */
+static void edf_lab__write_heading(edf_page *to, const edf_node *x, int group) {
+  edf_write(to, ",\"number\":%d,\"group\":%d", x->position, group);
+  for (int k = 0; k < 2; k++) {
+    edf_page text = { NULL, 0 };
+    edf_write_node(&text, x, k ? EDF_FOLDED_STEP : EDF_HEADING);
+    if (text.n) edf_write(to, k ? ",\"folded\":" : ",\"heading\":");
+    if (text.n) edf_write_quoted(to, text.at, text.n);
+    edf_release(text.at);
+  }
+}
+
+static void edf_lab__trace_node(edf_page *to, edf_node *x, int group, int most) {
   const char *text[] = { x->op, edf_label(x), x->file };
   edf_write(to, "{\"kind\":%d,\"row\":%d", (int)x->kind, x->line);
   for (int k = 0; k < 3; k++) {
@@ -930,6 +943,7 @@ static void edf_lab__trace_node(edf_page *to, edf_node *x, int most) {
   if (x->kind == EDF_COMPNODE) {
     int is_lookup = x->about && !strcmp(x->about->name, "Lookup");   /* unknown to the page */
     int equation = !is_lookup && edf_contraction_of(x);
+    edf_lab__write_heading(to, x, group);
     edf_lab__write_lines(to, "line", x, EDF_FORWARD_LINE);
     if (x->backward && x->reached)
       edf_lab__write_lines(to, "back", x, EDF_BACKWARD_LINES);
@@ -946,10 +960,12 @@ static void edf_lab__trace_node(edf_page *to, edf_node *x, int most) {
 
 static edf_page edf_lab__trace_page(int most) {
   edf_page page = { NULL, 0 };
+  int group = 0;
   edf_write(&page, "{\"most\":%d,\"loss\":%d,\"nodes\":[\n", most,
             edf.loss ? edf_lab__number_of(edf.loss) : -1);
   for (int i = 0, n = edf_lab__n_nodes(); i < n; i++) {
-    edf_lab__trace_node(&page, edf_lab__nth(i), most);
+    group += i && !edf_same_heading(edf_lab__nth(i), edf_lab__nth(i - 1));
+    edf_lab__trace_node(&page, edf_lab__nth(i), group, most);
     edf_write(&page, i + 1 < n ? ",\n" : "]}");
   }
   return page;

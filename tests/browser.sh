@@ -1,6 +1,6 @@
 #!/bin/sh
 # Pages in a browser. The page of a trace opens without an error or a request, and pointing at
-# an entry shows its number and its sum. The book of the notes has all its pages, pictures and links.
+# an entry shows its number and its sum. It shows the lines of edf_print_program. The book of the notes has all its pages, pictures and links.
 #   sh tests/browser.sh [DIRECTORY]            for what is built
 
 cd "$(dirname "$0")/.." || exit 1
@@ -48,6 +48,7 @@ ${CC:-cc} -O0 -I. tests/browser/pages.c -o "$dir/pages" -lm && "$dir/pages" "$di
 page=notes/trace.html
 look trace tests/browser/trace.js $page 1280 '' "$dir/trace.js"
 look trace-narrow-dark tests/browser/trace.js $page 400 "$dark" "$dir/trace.js"
+look slide tests/browser/slide.js $page 1280 '' "$dir/slide.js"
 if grep -q 'https\{0,1\}:' $page; then bad=1; echo 'not ok trace-no-address: http'
 else echo 'ok trace-no-address'; fi
 

@@ -116,6 +116,19 @@ TEST(a_trace_has_the_backward_that_runs) {
   CHECK(!strstr(text, "beside.grad"), "%s", text);
 }
 
+/* A node has the line of its slide, and a later step of a recurrence only its step. */
+TEST(a_trace_has_the_lines_of_a_slide) {
+  loss = Equations("input v[b,5] \n"
+                   "u[b,t] = tanh(u[b,t-1]  +  v[b,t]) \n"
+                   "loss[b] = sum_t u[b,t]^2");
+  edf_feed(edf_find("v"), images, 3);
+  trace();
+  WORDS(text, "\"heading\":\"u[b,t] = tanh(u[b,t-1] + v[b,t])   [t=0]\"|\"heading\":\"[t=1]\"|"
+        "\"heading\":\"[t=2]\",\"folded\":\"t=2\"|\"folded\":\"t=4\"|"
+        "\"heading\":\"loss[b] = sum_t u[b,t]^2\"");
+  CHECK(count("\"folded\":\"t=3\"") == 2 && count("\"folded\":\"t=1\"") == 0, "%s", text);
+}
+
 /* ---- The picture of a graph */
 
 TEST(dot_has_nodes_and_edges) {

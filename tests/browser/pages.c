@@ -1,8 +1,38 @@
-/* pages.c - writes the trace of a network for tests/browser.sh into the directory that it is
-   given. The page has to escape the name of its input. */
+/* pages.c - writes two traces for tests/browser.sh into the directory that it is given. The first
+   is of a network by C calls, and the page has to escape the name of its input. The second is of
+   a slide with a recurrence. The array `printed` in its file has the lines of its program. */
 #define EDF_IMPLEMENTATION
 #include "edf_slide.h"
 #include "edf_lab.h"
+
+static void slide(const char *path) {
+  static edf_real numbers[4 * 9 * 3];
+  char line[500];
+  edf_page text = { NULL, 0 };
+  Equations("input x[b,9,3]\n"
+            "h[b,t,j] = tanh(V[j,I]  h[b,t-1,I] + W[j,K] x[b,t,K]) | j<4\n"
+            "s[b,t] = A[J] h[b,t,J]");
+  edf_name(Equations("g[b,t] = tanh(2 s[b,t])"), "f");
+  Equations("g[b,t] = tanh(2 s[b,t])");
+  CompNode *loss = Equations("loss[b] = mean_t (f[b,t] - g[b,t])^2");
+  for (int k = 0; k < 4 * 9 * 3; k++) numbers[k] = edf_normal(0, 1);
+  edf_feed(edf_find("x"), numbers, 4);
+  Forward();
+  Backward(loss);
+  edf_write_trace(path);
+  FILE *program = tmpfile(), *trace = fopen(path, "a");
+  if (!program || !trace) edf_stop("no file for the program");
+  edf_print_program(program);
+  rewind(program);
+  while (fgets(line, sizeof line, program)) {
+    edf_write(&text, text.n ? ",\n" : "const printed = [");
+    edf_write_quoted(&text, line, strcspn(line, "\n"));
+  }
+  fprintf(trace, "%s];\n", text.at);
+  fclose(trace);
+  fclose(program);
+  edf_clear();
+}
 
 int main(int argc, char **argv) {
   static edf_real numbers[4 * 36], classes[] = { 1, 0, 2, 1 };
@@ -24,5 +54,7 @@ int main(int argc, char **argv) {
   snprintf(path, sizeof path, "%s/trace.js", argc > 1 ? argv[1] : ".");
   edf_write_trace(path);
   edf_clear();
+  snprintf(path, sizeof path, "%s/slide.js", argc > 1 ? argv[1] : ".");
+  slide(path);
   return 0;
 }
