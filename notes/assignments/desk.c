@@ -76,7 +76,7 @@ static void desk_build(const grade_part *p) {
 }
 
 /* Asked: 1 or 2, whether it trains, the batch, the inputs; with 2 then q and r. Answered, to 1:
-   the line of the node, its op, rank and extents, value; to 2: value and inputs' gradients. */
+   the line of the node, its op, rank and sizes, value; to 2: value and inputs' gradients. */
 static size_t desk_answer_node(const grade_part *p, const double *in, double *out) {
   size_t n = 0;
   const double *at = in + 3;
