@@ -122,7 +122,7 @@ const char *edf_fmt(const char *format, ...) EDF_SLIDE__PRINTF(1, 2);
    parameters If indices of a new Parameter are summed, it starts uniform with variance 1/n,
               for n products in a sum. For a lookup table, n is the length of a row. Otherwise
               a new Parameter starts at 0 if it is a whole term, else at 1. Other tensors or
-              bounds give its size.
+              bounds give its size. The first use of a declared one sets it, too.
    recurrence The line of h, or a line above it, may read an earlier step, h[b,t-1,j]. Then the
               lines from this read to the line of h run step by step. The step before the first
               is 0, or a line gives it: h[b,-1,j] = z[b,j].
@@ -1749,6 +1749,7 @@ struct edf_slide__slide {
   edf_slide__statement *line; int n;
   edf_slide__statement **table;          /* the newest line of each name, found by its hash   */
   size_t n_table;                        /* a power of two                                    */
+  edf_node **declared; int n_declared;   /* Parameters that are set by their first use        */
   edf_node *one;                         /* the number 1, for equations without a tensor      */
   int first;                             /* number of nodes before its first one              */
 };
@@ -2396,7 +2397,15 @@ static void edf_slide__read_declaration(edf_slide__slide *all, edf__scan *s, int
   const char *begin = s->at;
   edf__read_declared(x, s);
   const edf_node *old = edf_slide__newest(x->name);
-  if (!old) { edf__add_leaf(x); return; }
+  if (!old) {
+    int n = all->n_declared;
+    edf__add_leaf(x);
+    if (is_input) return;
+    all->declared = (edf_node **)edf__grow(edf_slide__trees(), all->declared,
+                                           (size_t)(n + 8) / 8 * 8 * sizeof x);
+    all->declared[all->n_declared++] = x;
+    return;
+  }
   if (old->kind == x->kind && old->rank == x->rank && old->batched == x->batched
       && !memcmp(old->dim, x->dim, sizeof x->dim)) return;
   edf__syntax(s, begin, "there is another tensor with that name\n  %s", edf__show(old));
@@ -2921,27 +2930,39 @@ static edf_node *edf_slide__parameter(const edf__site *at, const char *name, int
   return p;
 }
 
-/* Creates the Parameter for tensor f. It is large enough for all its uses in the line. It is
-   uniform if it is summed or a lookup table, 0 if it is alone in its term, and else 1. */
+/* Sets the Parameter of tensor f. It is uniform if it is summed or a lookup table, 0 if it is
+   alone in its term, and else 1. */
+static void edf_slide__set_parameter(edf_slide__statement *l, int f) {
+  const edf_slide__expr *x = l->tensor[f];
+  edf_node *p = l->of[f];
+  int by_value = x->in && x->in->sort != EDF_SLIDE__A_GROUP;
+  unsigned sums = edf_slide__ref_has(&l->m.e.ref[f]) & (by_value ? ~0u : x->over);
+  double n = 1;                          /* entries in one sum, or in a row of a lookup table */
+  for (int i = 0; i < l->m.e.n_index; i++)
+    if (sums >> i & 1) n *= (double)l->m.extent[i];
+  if (by_value || sums) edf_slide__init_for(p, n);
+  else edf_slide__set(p, x->alone ? 0 : 1);
+  edf_push(p);
+}
+/* Sets the Parameter of tensor f if the text has declared it, and this is its first use. */
+static void edf_slide__set_declared(edf_slide__statement *l, int f) {
+  for (int k = 0; k < l->slide->n_declared; k++) {
+    if (l->slide->declared[k] != l->of[f]) continue;
+    l->slide->declared[k] = NULL;
+    edf_slide__set_parameter(l, f);
+  }
+}
+/* Creates the Parameter for tensor f. It is large enough for all its uses in the line. */
 static void edf_slide__new_parameter(edf_slide__statement *l, int f) {
   const edf_ref *r = &l->m.e.ref[f];
-  const edf_slide__expr *x = l->tensor[f];
-  const edf__site *at = &l->slide->site;
-  int by_value = x->in && x->in->sort != EDF_SLIDE__A_GROUP;
-  unsigned sums = edf_slide__ref_has(r) & (by_value ? ~0u : x->over);
-  double n = 1;                          /* entries in one sum, or in a row of a lookup table */
   int dim[EDF_MAX_RANK] = { 0 };
   for (int g = f; g < l->m.e.n_ref; g++)
     for (int d = 0; d < r->rank && !strcmp(l->m.e.ref[g].name, r->name); d++) {
       int here = d < l->m.e.ref[g].rank ? edf_slide__new_extent(l, g, d) : 0;
       if (here > dim[d]) dim[d] = here;
     }
-  edf_node *p = l->of[f] = edf_slide__parameter(at, r->name, r->rank, dim);
-  for (int i = 0; i < l->m.e.n_index; i++)
-    if (sums >> i & 1) n *= (double)l->m.extent[i];
-  if (by_value || sums) edf_slide__init_for(p, n);
-  else edf_slide__set(p, x->alone ? 0 : 1);
-  edf_push(p);
+  l->of[f] = edf_slide__parameter(&l->slide->site, r->name, r->rank, dim);
+  edf_slide__set_parameter(l, f);
 }
 /* Creates the new Parameters of a line. All names are checked before the first size. */
 static void edf_slide__new_parameters(edf_slide__statement *l) {
@@ -2952,6 +2973,7 @@ static void edf_slide__new_parameters(edf_slide__statement *l) {
   }
   for (int f = 1; f < l->m.e.n_ref && !l->slide->in; f++) {
     const edf_ref *r = &l->m.e.ref[f];
+    if (l->of[f]) edf_slide__set_declared(l, f);
     if (l->of[f] || edf_slide__line_of(l->slide, r->name)) continue;
     l->of[f] = edf_slide__known(l->slide, r->name);  /* created by an earlier use             */
     if (!l->of[f]) edf_slide__new_parameter(l, f);
