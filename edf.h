@@ -3957,10 +3957,9 @@ EDF__C_BEGIN
 /* edf_print_program prints the nodes with their equations or formulas, shapes and source lines,
    and then the backward that runs, as loops: for b,i,j: W.grad[i,j] += ... A capital index is
    summed. This is the Backward of edf.loss. Before the first Backward, the last node that needs
-   a gradient counts as the loss. A node that was built for a part of a slide's line is printed
-   inside this line if one node reads it and works entry by entry. In a recurrence a node shows
-   its step, [t=5], and the first step also its line of the slide. More than 8 equal steps are
-   printed once.
+   a gradient counts as the loss. A line of a slide is a heading above its nodes. If the line is
+   one node that looks the same, it has no heading. A recurrence shows its first steps, up to
+   the largest offset and one more. One line stands for the others.
    edf_print_node prints one node as it runs, edf_print a screen about it, with numbers. */
 void edf_print_program(FILE *out);
 void edf_print_node(FILE *out, edf_node *node);

@@ -28,7 +28,18 @@
      edf__scan_of edf__show edf__site edf__softmax_op edf__syntax edf__text edf__texts
      edf__total edf__upper edf__vtext edf__whole edf__without_batch edf__write
 
-   Contents: search for >>helpers, >>over, >>equations, >>layers, >>ways, >>answers. */
+   A text becomes nodes in these stages. Search for the names of their chapters.
+     >>read     edf_slide__read_text     text -> lines -> trees
+     >>resolve  edf_slide__resolve       names -> tensors, Parameters, indices
+     >>bind     edf_slide__bind_line     which index is free, summed or masked
+     >>sizes    edf_slide__prepare       the size of each index; new Parameters
+     >>lower    edf_slide__whole_line    tree -> nodes: equations, rows of the function table
+     >>steps    edf_slide__recur         a recurrence, step by step
+     >>write    edf_slide__print         equation -> line, swap rule -> loops; >>formulas
+     >>judge    edf_check_backward       the tree of a line again, against a submitted backward
+   An equation is compiled in >>contractions, >>reach, >>einsum and >>rewriting. >>trees has the
+   trees and the function table, >>rows the nodes that only texts make. >>build runs the stages.
+   >>layers are short texts. */
 #if !defined(EDF_H) || \
     (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_IMPLEMENTED))
 #include "edf.h"
@@ -229,7 +240,7 @@ typedef struct edf_contraction {
   int padded[EDF_MAX_RANK];              /* of a padded copy: its dimensions, else 0          */
   edf_real outside;                      /* of a padded copy: the entries around the tensor   */
   struct edf__contraction *run;          /* 3 for each term: out += a b, and the swap rule's  */
-  int *winner;                           /* these two are for a maximum, see edf_slide.h      */
+  int *winner;                           /* these two are for a maximum                       */
   ptrdiff_t *window;
 } edf_contraction;
 edf_contraction *edf_contraction_of(const edf_node *y);
@@ -513,7 +524,7 @@ static void edf_slide__check_cases(const edf_equation *e, const char *at, unsign
     }
 }
 
-/* ==== >>sizes  The size of each index ==================================================== */
+/* ==== >>reach  Sizes of one equation, and what it reads =================================== */
 
 static edf_contraction *edf_slide__einsum_of(const edf_node *y) {
   return (edf_contraction *)y->state;
@@ -1146,7 +1157,7 @@ static void edf_slide__check_known(const edf_contraction *m) {
   }
 }
 
-/* ==== >>over  Nodes that slides and layers are made of ==================================== */
+/* ==== >>rows  Nodes that only texts and layers make ======================================= */
 
 /* ---- Sign, Floor, Stop, Test   y[i] = f(x[i]), without a gradient
    Stop is y[i] = x[i]. The state of Test is a sum of 1 for x[i] < 0, 2 for x[i] = 0 and 4 for
@@ -1674,7 +1685,7 @@ static edf_node *edf_slide__joined(const edf__site *at, int rank, int axis, cons
   return edf__add_compnode(y);
 }
 
-/* ==== >>equations  A whole slide is a program ============================================ */
+/* ==== >>trees  A line as a tree =========================================================== */
 
 /* ---- A line as a tree of expressions. Each expression points at its text, for messages. */
 typedef enum {
@@ -1899,6 +1910,7 @@ static void edf_slide__check_word(const edf__scan *s, const char *name) {
   }
 }
 
+/* ==== >>read  A text to lines, a line to a tree =========================================== */
 /* ---- The names on the left sides, in a hash table (FNV-1a). Returns where the newest line
    with this name is, or will be. */
 static edf_slide__statement **edf_slide__newest_line(const edf_slide__slide *all,
@@ -2437,6 +2449,7 @@ static edf_slide__statement *edf_slide__oldest(edf_slide__statement *l) {
   return l;
 }
 
+/* ==== >>resolve  Names to tensors, indices and sizes ====================================== */
 /* ---- Names without brackets: scalars, values of indices, and sizes of indices (capitals).
    Returns the index with this name, or -1. A capital also finds its lower-case index. */
 static int edf_slide__index_for(const edf_equation *e, const char *name) {
@@ -2486,6 +2499,7 @@ static void edf_slide__resolve(edf_slide__statement *l, edf_slide__expr *x) {
     edf_slide__resolve(l, k);
 }
 
+/* ==== >>bind  Which index is free, summed or masked ======================================= */
 /* ---- Summed indices. The outermost product with a tensor that has a capital sums the capital.
    Returns the indices whose sizes are in x: D in 1/sqrt D. */
 static unsigned edf_slide__extents_in(const edf_slide__expr *x) {
@@ -2783,6 +2797,7 @@ static void edf_slide__bind_line(edf_slide__statement *l) {
     if (!m->used) edf__syntax(l->m.e.scan, m->test->at, "the mask has no effect");
 }
 
+/* ==== >>sizes  Sizes of a line, and new Parameters ======================================== */
 /* ---- Sizes of a line. Finds the sizes that an Einsum of the known tensors would find. */
 static void edf_slide__solve_extents(edf_slide__statement *l) {
   edf_node x[EDF_SLIDE__MAX_REF], *in[EDF_SLIDE__MAX_REF];
@@ -2981,6 +2996,7 @@ static void edf_slide__new_parameters(edf_slide__statement *l) {
   }
 }
 
+/* ==== >>lower  A tree to nodes ============================================================ */
 /* ---- Constants. Returns the value of x if x is a number now, as in 1/sqrt D, else NaN. */
 static double edf_slide__number_now(const edf_slide__statement *l, const edf_slide__expr *x) {
   double n = x->sort == EDF_SLIDE__A_PRODUCT ? x->number : 0, none = (double)NAN;
@@ -4344,6 +4360,7 @@ static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf_ref left) {
   return y;
 }
 
+/* ==== >>steps  Recurrences, step by step ================================================== */
 /* ---- Recurrences: which lines run step by step, and over which indices. Returns the index of
    a position that is t, t-1 or t+1, or -1 for another position. */
 static int edf_slide__time_index(const edf_slide__statement *l, const edf_place *place) {
@@ -4721,6 +4738,7 @@ static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from,
   }
 }
 
+/* ==== >>build  All lines of a text ======================================================== */
 /* ---- The text. Returns 1 if a position on the left of l is a number. */
 static int edf_slide__has_number(const edf_slide__statement *l) {
   int number = 0;
@@ -5322,7 +5340,7 @@ edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, e
 }
 
 #ifndef EDF_NO_DEBUG
-/* ==== >>print  Contractions as text ====================================================== */
+/* ==== >>write  Equations as text ========================================================== */
 static void edf_slide__write_number(edf_page *out, double n, int digits) {
   if (fabs(n) < HUGE_VAL) edf_write(out, "%.*g", digits, n);
   else edf_write(out, n < 0 ? "-1e999" : "1e999");
@@ -5753,7 +5771,7 @@ static const int edf_slide__print_is_set EDF__USED = (edf__print_node = edf_slid
 static int (*edf__print_node)(edf_page *, const edf_node *, int) = edf_slide__print;
 #endif
 
-/* ==== >>ways  A program as its equations ================================================= */
+/* ---- A program as its equations. */
 
 static void edf_slide__write_declaration(edf_page *out, const edf_node *x) {
   edf_write(out, x->kind == EDF_INPUT ? "input %s" : "parameter %s", x->name);
@@ -5787,7 +5805,7 @@ void edf_print_equations(FILE *out) {
   edf_release(page.at);
 }
 
-/* ==== >>answers  A submitted backward, run and compared ================================== */
+/* ==== >>judge  A submitted backward, run and compared ===================================== */
 
 /* Makes W.grad one name in a text that has been begun . */
 static void edf_slide__join_grads(edf__scan *s) {
