@@ -1318,8 +1318,8 @@ static int edf_onnx__factors(edf_onnx__file *o, const edf_onnx__equation *e, dou
 /* Returns the value of the steps of a coefficient with a size that is not known, else 0. */
 static int edf_onnx__coefficient(edf_onnx__file *o, const edf_term *t) {
   int unknown = 0;
-  for (const edf_size_step *s = t->step; s < t->step + t->n_step; s++)
-    unknown |= s->op == 's' && !(s->number > 0);
+  for (int k = 0; k < t->n_step; k++)
+    unknown |= t->step[k].op == 's' && !(t->step[k].number > 0);
   if (!unknown) return 0;
   for (const edf_size_step *s = t->step; s < t->step + t->n_step; s++)
     switch (s->op) {

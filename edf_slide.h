@@ -697,7 +697,8 @@ static void edf_slide__add_strides(edf_nest *nest, int operand, const edf_equati
 double edf_coefficient(const edf_term *t) {
   double v[EDF_SLIDE__SIZE_STEPS + 1] = { 1 };       /* a stack; v[0] is for no steps         */
   int n = 0;
-  for (const edf_size_step *s = t->step; s < t->step + t->n_step; s++)
+  for (int k = 0; k < t->n_step; k++) {
+    const edf_size_step *s = &t->step[k];
     switch (s->op) {
       case '#': v[n++] = s->number; break;
       case 's': v[n++] = s->number > 0 ? s->number : s->of->dim[s->dim]; break;
@@ -707,6 +708,7 @@ double edf_coefficient(const edf_term *t) {
       case '^': n--; v[n - 1] = pow(v[n - 1], v[n]); break;
       default:  v[n - 1] = s->f(v[n - 1]);
     }
+  }
   return t->number * v[0];
 }
 
@@ -4331,6 +4333,13 @@ static void edf_slide__name_as(edf_node *y, const edf_slide__statement *l) {
   } else if (y && (l->step || l < all->line + all->n - 1))
     edf_slide__called(y, l->m.e.ref->name, "");
 }
+/* Returns the line as its author wrote it. It ends with a newline or the text. */
+static const char *edf_slide__author_line(const edf_slide__statement *l) {
+  const edf__scan *s = l->m.e.scan;
+  const char *c = l->m.e.ref->name - s->size;
+  while (c > s->text + s->size && c[-1] != '\n') c--;
+  return c + strspn(c, " ");
+}
 /* Builds the node of a line, which is a call, parts joined with ';', or an equation. */
 static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf_ref left) {
   int before = edf.n_compnodes;
@@ -4355,7 +4364,7 @@ static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf_ref left) {
     if (!edf__write(x)->time) x->written->time = time;
     x->written->inner = x != y;
     x->written->later = later;
-    if (!l->slide->in) x->written->said = l->m.e.ref->name - l->m.e.scan->size;
+    if (!l->slide->in) x->written->said = edf_slide__author_line(l);
   }
   return y;
 }
@@ -4860,6 +4869,8 @@ static edf_node *edf_slide__run_slide(edf_slide__slide *all) {
   }
   edf_slide__statement *last = edf_slide__line_of(all, all->line[all->n - 1].m.e.ref->name);
   if (!last->y) edf_slide__all_times(last);
+  for (int i = before; i < edf.n_compnodes && !all->in; i++)           /* a sum of += lines   */
+    if (!edf__write(edf.compnodes[i])->said) edf.compnodes[i]->written->said = "";
   edf_slide__mark_constants(before);
   return last->y;
 }
@@ -5783,23 +5794,35 @@ static void edf_slide__write_declaration(edf_page *out, const edf_node *x) {
   if (x->rank) edf_write(out, "]");
 }
 
-/* Writes the declarations, and each line of a slide once. Nodes of C calls are comments. */
+/* Returns the line of a program that computes x, or NULL. */
+static const edf_slide__statement *edf_slide__line_of_node(const edf_node *x) {
+  return x->written ? (const edf_slide__statement *)x->written->line : NULL;
+}
+/* Writes the declarations, and all lines of a slide at its first node. Nodes of C calls are
+   comments. */
 void edf_print_equations(FILE *out) {
   edf_page page = { NULL, 0 };
-  const char *said = NULL, *last = NULL;
+  const edf_slide__slide *last = NULL;
   edf_write(&page, "%s", "");
   for (int i = 0; i < edf.n_inputs + edf.n_parameters; i++) {
     edf_slide__write_declaration(&page, edf__nth(i));
     edf_write(&page, "\n");
   }
-  for (int i = 0; i < edf.n_compnodes; i++, last = said) {
+  for (int i = 0; i < edf.n_compnodes; i++) {
     const edf_node *x = edf.compnodes[i];
-    said = x->written ? x->written->said : NULL;
-    if (said == last && said) continue;
-    if (said && !x->written->later) edf_write(&page, "%.*s\n", (int)strcspn(said, "\n"), said);
-    if (!said && !edf_slide__is_helper(x)) edf_write(&page, "# %s of C code: ", x->op);
-    if (!said && !edf_slide__is_helper(x)) edf_write_node(&page, x, EDF_FORWARD_LINE);
-    if (!said && !edf_slide__is_helper(x)) edf_write(&page, "\n");
+    const edf_slide__statement *line = edf_slide__line_of_node(x), *l;
+    if (x->written && x->written->said) {
+      if (!line || line->slide == last) continue;
+      last = line->slide;
+      for (l = last->line; l < last->line + last->n; l++) {
+        const char *said = edf_slide__author_line(l);
+        edf_write(&page, "%.*s\n", (int)strcspn(said, "\n"), said);
+      }
+    } else if (!edf_slide__is_helper(x)) {
+      edf_write(&page, "# %s of C code: ", x->op);
+      edf_write_node(&page, x, EDF_FORWARD_LINE);
+      edf_write(&page, "\n");
+    }
   }
   fputs(page.at, out);
   edf_release(page.at);
@@ -5807,15 +5830,11 @@ void edf_print_equations(FILE *out) {
 
 /* ==== >>judge  A submitted backward, run and compared ===================================== */
 
-/* Makes W.grad one name in a text that has been begun . */
+/* Makes W.grad one name in a text that has been begun. */
 static void edf_slide__join_grads(edf__scan *s) {
   for (char *c = (char *)s->at; *c; c++)
     if (!strncmp(c, ".grad", 5) && c[s->size - 1])
       memcpy(c + s->size, c, 5);
-}
-/* Returns the line of a program that computes x, or NULL. */
-static const edf_slide__statement *edf_slide__line_of_node(const edf_node *x) {
-  return x->written ? (const edf_slide__statement *)x->written->line : NULL;
 }
 
 /* A gradient is right if its relative error is at most this. */

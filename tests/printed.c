@@ -519,6 +519,8 @@ static const struct { const char *tensors, *text; } texts[] = {
     "y[b,i] = A[i] (x[b,i] - m[b]) / sqrt(v[b] + 1e-5) + B[i]" },
   { "x[b,2,3,4]", "q[b,t,s,j] = logsoftmax_s x[b,t,s,j]\nr[b,t,s,j] = normalize_j(q[b,t,s,j], "
     "1e-2)\nm[b,t,j] = max_s r[b,t,s,j]" },
+  { "x[4] C[3]", "a[t] = 0.5 h[t-1]\nh[t] = x[t] + a[t]\nfor t,i: z[t] += h[t] C[i] / (1+T)"
+    "\nz[t] += 1/2 h[t]" },
   { "v[5] a[5]=3", "o[a[i]] += v[i] | a<3\nz = o[I] o[I]" },
   { "x[b,4] u[4] k[b]=4", "h[b,j] = relu(V[j,I] x[b,I]) + sum_i (tanh(x[b,i])^2 - u[i]^2 - 1) "
     "- sigmoid(u[I] x[b,I]) | j<3\nq[b] = mean_i (x[b,i] - u[i])^2 - gelu(u[I] x[b,I]) u[1]\n"
