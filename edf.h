@@ -3406,7 +3406,7 @@ static edf_node *edf__with_numbers(const edf__site *at, const edf_op *is, int n,
    Each is a row of the table, a case of f, a case of f' and a constructor. p and q are numbers.
    They are computed in double. A slope of exactly 0 stops an infinite or NaN y.grad. ---- */
 enum { EDF__LOG, EDF__SQRT, EDF__SQUARE, EDF__SOFTPLUS, EDF__LEAKY_RELU, EDF__ABS, EDF__SIN,
-  EDF__COS, EDF__POW, EDF__CLAMP, EDF__FUNCTIONS };
+  EDF__COS, EDF__POW, EDF__CLAMP, EDF__CLAMP_BELOW, EDF__CLAMP_ABOVE };
 
 static double edf__f(int f, double x, double p, double q) {
   switch (f) {
@@ -3453,7 +3453,9 @@ static const edf_op edf__function_op[] = {
   EDF__FUNCTION("Cos", "y[i] = cos(x[i])", "x.grad[i] -= y.grad[i] sin(x[i])"),
   EDF__FUNCTION("Pow", "y[i] = x[i]^p", "x.grad[i] += y.grad[i] p x[i]^(p-1)"),
   EDF__FUNCTION("Clamp", "y[i] = min(max(x[i], p), q)",
-                "x.grad[i] += y.grad[i] 1[p <= x[i]] 1[x[i] <= q]") };
+                "x.grad[i] += y.grad[i] 1[p <= x[i]] 1[x[i] <= q]"),
+  EDF__FUNCTION("Clamp", "y[i] = max(x[i], p)", "x.grad[i] += y.grad[i] 1[p <= x[i]]"),
+  EDF__FUNCTION("Clamp", "y[i] = min(x[i], q)", "x.grad[i] += y.grad[i] 1[x[i] <= q]") };
 
 static void edf__function_forward(edf_node *y) {
   const edf_real *number = (const edf_real *)y->state, *x = y->in[0]->value;
@@ -3505,7 +3507,9 @@ edf_node *edf_pow_at(const char *file, int line, edf_node *x, edf_real p) {
 edf_node *edf_clamp_at(const char *file, int line, edf_node *x, edf_real lo, edf_real hi) {
   edf__site at = { "Clamp", file, line };
   if (!(lo <= hi)) edf__fail(at, "lo is %g, above hi, %g", (double)lo, (double)hi);
-  return edf__function_at(EDF__CLAMP, file, line, x, lo, hi);
+  int f = hi == (edf_real)HUGE_VAL ? EDF__CLAMP_BELOW
+        : lo == -(edf_real)HUGE_VAL ? EDF__CLAMP_ABOVE : EDF__CLAMP;
+  return edf__function_at(f, file, line, x, lo, hi);
 }
 
 /* ---- Gelu, as y = x sigmoid(u) with u = 2 c (x + 0.044715 x^3). */

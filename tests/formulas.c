@@ -50,7 +50,7 @@ static void find_ops(const char *header) {
 
 static void remember_op(const edf_op *about) {
   int k = 0;
-  while (k < n_ops && strcmp(op_name[k], about->name)) k++;
+  while (k < n_ops && (strcmp(op_name[k], about->name) || (op[k] && op[k] != about))) k++;
   CHECK(k < n_ops, "the headers have no op %s", about->name);
   if (k < n_ops) op[k] = about;
 }
@@ -422,6 +422,7 @@ static void functions(void) {
     edf_node *a = all[k];
     Sigmoid(a); Tanh(a); Relu(a); Gelu(a); Exp(a); Square(a); Softplus(a); Abs(a); Sin(a);
     Cos(a); LeakyRelu(a, (edf_real)0.1); Clamp(a, -1, 1); Clamp(a, -0.5, (edf_real)0.25);
+    Clamp(a, (edf_real)0.25, (edf_real)HUGE_VAL); Clamp(a, -(edf_real)HUGE_VAL, (edf_real)0.25);
     Pow(a, 3); Pow(a, 2); Pow(a, 1); Sum(a); Mean(a);
   }
   Log(p); Sqrt(p); Pow(p, -1.5); Pow(p, 0); Pow(p, (edf_real)0.3); Dropout(x, 0.4); cube(x);
