@@ -5370,6 +5370,13 @@ static const edf_node *edf_slide__node_of(const edf_node *y, const edf_ref *r) {
   return m->written.n_ref ? m->operand[r->operand] : y->in[r->operand];
 }
 
+/* Returns a name with its first letter as a capital. A Greek delta may stand before it. */
+static const char *edf_slide__capital(const char *name) {
+  const char *c = name;
+  while (*c && edf__lower(*c) == edf__upper(*c)) c++;
+  return *c ? edf__text("%.*s%c%s", (int)(c - name), name, edf__upper(*c), c + 1) : name;
+}
+
 /* Writes an index. In a loop an index is lower-case, unless two would then be equal. Elsewhere
    a summed index is a capital. */
 static void edf_slide__write_letter(edf_page *out, const char *before, const edf_node *y, int i,
@@ -5469,7 +5476,7 @@ static void edf_slide__write_coefficient(edf_page *out, const edf_term *t, doubl
     } else if (s->op == 'f') n--;
     switch (s->op) {
       case '#': a = edf__text("%g", s == t->step && first ? number : s->number); break;
-      case 's': a = edf__text("%c%s", edf__upper(*s->name), s->name + 1); break;
+      case 's': a = edf_slide__capital(s->name); break;
       case '+': a = *b == '-' ? edf__text("%s-%s", a, b + 1) : edf__text("%s+%s", a, b); break;
       case '*': a = edf__text("%s %s", a, b); break;
       case '/': a = edf__text("%s/%s", a, b); break;
@@ -5507,6 +5514,32 @@ static void edf_slide__write_term(edf_page *out, const edf_node *y, const edf_te
   }
 }
 
+/* Returns 1 if a tensor on the left or in n terms from t on has index i alone in a place. */
+static int edf_slide__shows(const edf_equation *e, const edf_term *t, int n, int i) {
+  int found = 0;
+  for (int k = -1; k < n; k++) {
+    const edf_ref *r = k < 0 ? e->ref : e->ref + t[k].first;
+    for (int f = k < 0 ? 1 : t[k].n; f > 0; f--, r++)
+      for (int d = 0; d < r->rank; d++) found |= edf_slide__alone(e, &r->place[d]) == i;
+  }
+  return found;
+}
+/* Writes | S<4 for a size in n coefficients if no tensor of the statement shows it. `bounds` is
+   the number of bounds before it. */
+static void edf_slide__write_sizes(edf_page *out, const edf_equation *e, const edf_term *t,
+                                   int n, int bounds) {
+  const char *last = NULL;
+  for (int k = 0; k < n; k++)
+    for (const edf_size_step *s = t[k].step; s < t[k].step + t[k].n_step; s++) {
+      int i = 0;
+      if (s->op != 's' || !(s->number > 0) || s->name == last) continue;
+      while (i < e->n_index && e->index[i].name != s->name) i++;
+      if (i < e->n_index && (e->index[i].bound || edf_slide__shows(e, t, n, i))) continue;
+      last = s->name;
+      edf_write(out, "%s%s<%g", bounds++ ? ", " : " | ", edf_slide__capital(last), s->number);
+    }
+}
+
 static void edf_slide__write_equation(edf_page *out, const edf_node *y) {
   const edf_contraction *m = edf_slide__einsum_of(y);
   const edf_equation *e = edf_slide__shown(y);
@@ -5531,6 +5564,7 @@ static void edf_slide__write_equation(edf_page *out, const edf_node *y) {
     const edf_node *by = edf_slide__node_of(y, &e->ref[p->by]);
     edf_write(out, "%s%s<%d", n++ ? ", " : " | ", edf__label(by), p->constant + 1);
   }
+  edf_slide__write_sizes(out, e, e->term, e->n_term, n);
 }
 
 /* Writes the loops: for b,i,j: with every index of the term and of the left side, in
@@ -5547,13 +5581,10 @@ static void edf_slide__write_loops(edf_page *out, const edf_node *y, const edf_t
     list[k] = i;
   }
   for (int k = 0; k < n; k++) {
-    int shown = 0, i = list[k];
+    int i = list[k];
     ptrdiff_t bound = e->index[i].bound;
-    const edf_ref *r = &e->ref[0];
-    for (int f = 0; f <= t->n; r = &e->ref[t->first + f++])
-      for (int d = 0; d < r->rank; d++) shown |= edf_slide__alone(e, &r->place[d]) == i;
     edf_slide__write_letter(out, k ? "," : "for ", y, i, 1);
-    if (!bound && !shown) bound = edf_slide__einsum_of(y)->extent[i];
+    if (!bound && !edf_slide__shows(e, t, 1, i)) bound = edf_slide__einsum_of(y)->extent[i];
     if (bound > 0) edf_write(out, "<%td", bound);
   }
   if (n) edf_write(out, ": ");
@@ -5570,6 +5601,7 @@ static void edf_slide__write_equation_backward(edf_page *out, const edf_node *y)
       edf_slide__write_ref(out, y, &e->ref[f], ".grad", 1);
       edf_write(out, t->number < 0 ? " -= " : " += ");
       edf_slide__write_term(out, y, t, f);
+      edf_slide__write_sizes(out, e, t, 1, 0);
       edf_write(out, "\n");
     }
 }
@@ -5619,8 +5651,8 @@ static void edf_slide__add_range(const edf_slide__formula *f, char index,
   if (c == 't') n = begin + !f->lacks;
   for (int d = from; d < n && d < f->letters.n; d++) {
     const char *name = f->letters.name[d];
-    char first = c == index ? *name : edf__upper(*name);
-    snprintf(to->name[to->n++], EDF_SLIDE__LETTER, "%c%s", first, name + 1);
+    snprintf(to->name[to->n++], EDF_SLIDE__LETTER, "%s",
+             c == index ? name : edf_slide__capital(name));
   }
 }
 /* Writes a list from number `from` on, in these brackets if it has more than one name. */
@@ -5703,7 +5735,7 @@ static void edf_slide__write_causal(edf_page *out, const edf_slide__formula *f, 
   const char *s = f->letters.name[n - 1], *t = f->letters.name[n - 2];
   if (is_log) edf_write(out, " + ln(1[%s <= %s]) | ", s, t);
   else edf_write(out, " | %s<=%s, ", s, t);
-  edf_write(out, "%c%s<=%s", edf__upper(*s), s + 1, t);
+  edf_write(out, "%s<=%s", edf_slide__capital(s), t);
 }
 
 /* Writes one line of a gradient as a loop over the indices on its left. */
