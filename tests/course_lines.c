@@ -1,5 +1,5 @@
 /* The course's equations as it writes them, by their numbers, each a text for edf_equations:
-   value and all gradients against plain loops (plain.h).
+   value and all gradients against plain loops (plain.h), and what is printed (interpreter.h).
 
    A text may differ from the course's words by letters that are spelled out, a size in place of
    its letter, a bound, a first value, a function written out as the course's own line defines
@@ -8,6 +8,7 @@
    Not here: 35 and 37, which say only how images of several sizes meet, 77, of which half are
    updates, and 81 to 89, optimisers. */
 
+#include "interpreter.h"
 #include "plain.h"
 
 #define AT(number) LOOPS(at_##number, run_slide)

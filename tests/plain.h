@@ -174,9 +174,10 @@ static inline void declare_plain(const char *list) {
 }
 
 static inline void build_slide(const char *tensors, const char *text) {
-  const char *next = strstr(text, "\n\n");
+  const char *whole = text, *next = strstr(text, "\n\n");
   for (int k = 0; k < slide.version; k++, next = strstr(text, "\n\n")) text = next + 2;
-  if (!slide.version) FOR(k, (int)strlen(text)) slide.versions += !strncmp(text + k, "\n\n", 2);
+  slide.versions = 1;
+  for (const char *c = whole; (c = strstr(c, "\n\n")) != NULL; c += 2) slide.versions++;
   snprintf(slide.text, sizeof slide.text, "%.*s", next ? (int)(next - text) : 2000, text);
   snprintf(slide.tensors, sizeof slide.tensors, "%s", tensors);
   declare_plain(slide.tensors);
@@ -256,10 +257,31 @@ static inline void run_version(void (*loops)(void)) {
   edf_clear();
 }
 
+#ifdef INTERPRETER_H
+/* The program that is printed gives the same values and gradients. */
+static inline void run_printed(void (*loops)(void)) {
+  edf_node *loss = NULL;
+  unsigned long long state = plain_state;
+  slide.building = 1;
+  loops();
+  slide.building = 0;
+  for (int k = 0; k < slide.outputs; k++) {
+    edf_node *y = edf_mean(edf_find(slide.out[k].name));
+    loss = loss ? edf_add(loss, y) : y;
+  }
+  CHECK(evaluate(slide.text, loss), "a NaN from\n%s", slide.text);
+  plain_state = state;
+}
+#endif
+
 static inline void run_slide(void (*loops)(void)) {
   slide.versions = 1;
-  for (slide.version = 0; slide.version < slide.versions && !harness.bad; slide.version++)
+  for (slide.version = 0; slide.version < slide.versions && !harness.bad; slide.version++) {
     run_version(loops);
+#ifdef INTERPRETER_H
+    if (EDF_REAL_IS_DOUBLE) run_printed(loops);
+#endif
+  }
 }
 
 /* A test that runs these loops. */

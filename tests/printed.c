@@ -4,8 +4,8 @@
    What edf_print_equations prints is the same program too: read again and trained, it gives
    the same bits. */
 
-#include "models.h"
 #include "interpreter.h"
+#include "models.h"
 
 /* ---- The programs: models, and texts. Their last node is the loss. */
 
@@ -53,7 +53,7 @@ static edf_node *last(void) { return edf.compnodes[edf.n_compnodes - 1]; }
 TEST(what_is_printed_is_what_runs) {
   for (int k = 0; k < MODELS + TEXTS; k++) {
     const char *what = build(k);
-    evaluate(what, last());
+    CHECK(evaluate(what, last()), "%s: a NaN", what);
   }
 }
 
@@ -204,7 +204,7 @@ TEST(a_formula_of_a_users_node_runs) {
   CHECK(edf_formula(y, "y[b,i] = x[b,i]^3", "for b,i: x.grad[b,i] += 3 y.grad[b,i] x[b,i]^2")
         == y,
         "it returns the node");
-  evaluate("an own formula", Mean(y));
+  CHECK(evaluate("an own formula", Mean(y)), "a NaN");
 }
 
 /* ---- Printed equations, read again */
@@ -282,7 +282,7 @@ TEST(one_parameter_has_one_number) {
 TEST(sums_of_a_scalar_are_printed) {
   edf_node *x = edf_parameter("x");
   edf_node *y = edf_name(edf_sum(x), "y"), *z = edf_name(edf_mean(y), "z");
-  evaluate("sums of a scalar", edf_mul(z, z));
+  CHECK(evaluate("sums of a scalar", edf_mul(z, z)), "a NaN");
 }
 
 /* The search for the names of indices visits many nodes twice, but it ends. */
@@ -305,4 +305,81 @@ TEST(causal_rows_have_bounds) {
   edf_clear();
 }
 
-int main(void) { return harness_main(); }
+/* ---- Random texts, for random.sh: cases as run.c reads them. The last line is the loss. */
+
+/* Declares "W[3,4]", or an Input "x[b,4] 2" with 2 rows, and gives it numbers as run.c does.
+   Returns 0 if one is not in -20 ... 20. */
+static int declare_case(char *line, int n) {
+  static edf_real numbers[MOST];
+  char *given = strstr(line, " = "), *blank = strchr(line, ' ');
+  if (blank) *blank = '\0';
+  int rows = blank ? atoi(blank + 1) : 0, small = 1;
+  edf_node *x = rows ? edf_want_grad(edf_input("%s", line)) : edf_parameter("%s", line);
+  size_t size = rows ? (size_t)rows : 1;
+  for (int d = rows ? 1 : 0; d < x->rank; d++) size *= (size_t)x->dim[d];
+  if (given) given += 3;
+  for (size_t i = 0; i < size; i++) {
+    double drawn = sin(1 + 0.7 * n + 1.3 * (double)i);
+    numbers[i] = (edf_real)(given && *given ? strtod(given, &given) : drawn);
+    small &= fabs(numbers[i]) <= 20;
+  }
+  if (rows) edf_feed(x, numbers, rows);
+  else memcpy(x->value, numbers, size * sizeof *numbers);
+  return small;
+}
+
+/* "einsum x W: y[b,j] = ..." is built by edf_einsum, other texts by edf_equations. */
+static edf_node *build_case(char *text) {
+  edf_node *in[9] = { NULL };
+  int n = 0;
+  char *equation = strchr(text, ':');
+  if (strncmp(text, "einsum ", 7)) return edf_equations("%s", text);
+  *equation = '\0';
+  for (char *name = strtok(text + 7, " "); name; name = strtok(NULL, " "))
+    in[n++] = edf_find(name);
+  equation[1 + strcspn(equation + 1, "\n")] = '\0';
+  return edf_einsum(equation + 2, in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7],
+                    in[8]);
+}
+
+static char one_case[20000];
+static int refused, huge, undefined, computed;
+
+static void random_text(void) {
+  static char text[sizeof one_case];
+  char *lines = strstr(one_case, "---\n") + 4;
+  int n = 0, small = 1;
+  snprintf(text, sizeof text, "%s", lines);
+  lines[-4] = '\0';
+  for (char *line = strtok(one_case, "\n"); line; line = strtok(NULL, "\n"))
+    small &= declare_case(line, n++);
+  edf_node *loss = NULL;
+  TRY(loss = build_case(lines); edf_forward());
+  refused += panicked;
+  if (panicked) return;
+  huge += !small;
+  if (!small) return;
+  computed++;
+  undefined += !evaluate(text, loss);
+}
+
+/* Formulas such as exp(s) / sum exp(s) hold for numbers that do not overflow. A division by a
+   small difference makes the error of a printed number larger. */
+static int random_texts(void) {
+  print_error = 1e-3;
+  static char line[sizeof one_case];
+  while (fgets(line, sizeof line, stdin)) {
+    if (strcmp(line, "END\n")) { strcat(one_case, line); continue; }
+    harness_run("random_text", random_text);
+    *one_case = '\0';
+  }
+  int few = undefined * 50 < computed && harness.failed == 0;
+  printf("%s printed texts: %d computed, %d of them give a NaN; %d have huge numbers, %d are "
+         "errors\n", few ? "ok" : "not ok", computed, undefined, huge, refused);
+  return !few;
+}
+
+int main(int n, char **words) {
+  (void)words;
+  return n > 1 ? random_texts() : harness_main();
+}

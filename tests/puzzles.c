@@ -1,6 +1,7 @@
 /* The 21 Tensor Puzzles (Sasha Rush's, by their names), each at most four lines of text,
    against plain loops: 50 random inputs each, of sizes from 1 to 6. */
 
+#include "interpreter.h"
 #include "plain.h"
 
 static int n, m;                         /* the sizes of a round                              */

@@ -20,7 +20,7 @@ test    := compile random examples readme claims cuda python playground omp/kern
            $(patsubst %,float/%,$(numbers) files doctor) \
            own/stepping_debug
 rest    := gpu fuzz learn grade handout platform-windows platform-arm64 platform-bits32 \
-           platform-tcc mpi browser playground-page oracle onnx \
+           platform-tcc mpi browser playground-page oracle onnx texts \
            float/silent asan/silent $(patsubst %,o3/%,nodes layers kernels optim) blas/layers blas/graph
 
 # ---- The variants: flags of the implementation; flags of the test programs
@@ -111,6 +111,8 @@ $(O)/gpu.ok: $(files) $(O)/native.ok
 	$(JOB) gpu sh tests/cuda.sh $(O)/gpu rest
 $(O)/random.ok: $(files)
 	$(JOB) random sh tests/random/random.sh $(O)/random
+$(O)/texts.ok: $(files)
+	$(JOB) texts sh tests/random/random.sh $(O)/texts 2 4000
 $(O)/readme.ok: $(files) $(O)/native.ok
 	$(JOB) readme env HANDOUT_FLOAT=$(CURDIR)/$(O)/native.o \
 	  HANDOUT_DIR=$(CURDIR)/$(O)/readme sh notes/handout.sh README.md

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Random texts of the notation against plain loops: see texts.py, and hard.py for texts with
-# masks, infinities and huge numbers. COUNT is the number of the latter.
+# masks, infinities and huge numbers. COUNT is the number of the latter. Then printed.c computes
+# what is printed of all of them.
 #   sh tests/random/random.sh [directory for what is built [SEED [COUNT]]]
 
 cd "$(dirname "$0")/../.." || exit 1
@@ -8,9 +9,17 @@ dir=${1:-build/tests/random} seed=${2:-1} count=${3:-800}
 mkdir -p "$dir" && dir=$(cd "$dir" && pwd)
 command -v python3 > /dev/null || { echo 'skip random: no python3'; exit; }
 ${CC:-cc} -std=c99 -O1 -I. tests/random/run.c -o "$dir/run" -lm || exit 1
+${CC:-cc} -std=c99 -O1 -DEDF_REAL=double -I. -Itests tests/printed.c tests/impl.c \
+  -o "$dir/printed" -lm || exit 1
+printf '#!/bin/sh\ntee -a "%s/cases" | "%s/run" "$@"\n' "$dir" "$dir" > "$dir/tee"
+chmod +x "$dir/tee"
 bad=0
-python3 tests/random/texts.py "$dir/run" $seed $((count / 2)) || bad=1
-python3 tests/random/hard.py "$dir/run" $seed $count || bad=1
+rm -f "$dir/cases"
+python3 tests/random/texts.py "$dir/tee" $seed $((count / 2)) || bad=1
+python3 tests/random/hard.py "$dir/tee" $seed $count || bad=1
+"$dir/printed" random < "$dir/cases" > "$dir/out" || bad=1
+sed '/^ok random_text$/d' "$dir/out"
+rm -f "$dir/cases"
 
 # A wrong number is noticed: the first value or gradient of each text is larger by 1e-8 of it.
 planted() {
