@@ -223,7 +223,7 @@ typedef struct {
   struct edf__scan *scan;                /* its text, for messages                            */
   int n_index, n_ref, n_term, n_operand;
   edf_index index[EDF_MAX_INDEX];
-  edf_term term[EDF_SLIDE__MAX_REF];
+  edf_term *term;
   edf_ref *ref;                          /* ref[0] is the left-hand side                      */
   int n_mask;
   edf_mask mask[EDF_SLIDE__MAX_MASK];    /* low and high are numbers of indices.              */
@@ -476,6 +476,13 @@ static edf_ref *edf_slide__next_ref_in(edf__block **list, edf_equation *e) {
 static edf_ref *edf_slide__next_ref(edf_equation *e) {
   return edf_slide__next_ref_in(&edf.computed, e);
 }
+/* Adds a term. It may move the others. */
+static edf_term *edf_slide__next_term(edf_equation *e) {
+  size_t n = (size_t)++e->n_term;
+  e->term = (edf_term *)edf__grow(&edf.computed, e->term, n * sizeof *e->term);
+  return &e->term[n - 1];
+}
+
 /* ---- The indices of a part of an equation: bit i stands for index i. */
 static unsigned edf_slide__place_has(const edf_place *p) {
   unsigned has = 0;
@@ -915,6 +922,7 @@ static edf_node *edf_slide__einsum_node(edf__site at, const edf_op *op,
 static edf_contraction edf_slide__equation_like(const edf_contraction *m) {
   edf_contraction like = *m;
   like.e.ref = NULL;
+  like.e.term = NULL;
   like.e.n_ref = like.e.n_term = like.e.n_operand = like.kind = like.written.n_ref = 0;
   like.runs = 1;
   return like;
@@ -953,7 +961,7 @@ static edf_node *edf_slide__pad(const edf_contraction *m, edf__site at, edf_ref 
   copy.outside = m->kind == 'x' ? -(edf_real)HUGE_VAL : 0;
   copy.e.n_index = r->rank;
   copy.e.n_mask = 0;
-  copy.e.term[copy.e.n_term++] = term;
+  *edf_slide__next_term(&copy.e) = term;
   to.operand = -1;
   from.operand = 0;
   *edf_slide__next_ref(&copy.e) = to;
@@ -999,7 +1007,7 @@ static void edf_slide__multiply_pair(edf_contraction *m, edf__site at, edf_term 
   edf_contraction product = edf_slide__equation_like(m);
   edf_node *pair[2] = { x[first], x[second] };
   at.op = "Product";
-  product.e.term[product.e.n_term++] = both;
+  *edf_slide__next_term(&product.e) = both;
   *edf_slide__next_ref(&product.e) = left;
   *edf_slide__next_ref(&product.e) = r[first];
   *edf_slide__next_ref(&product.e) = r[second];
@@ -1014,12 +1022,18 @@ static void edf_slide__multiply_pair(edf_contraction *m, edf__site at, edf_term 
   x[t->n] = x[first];
 }
 
+/* Gives e tensors and terms of its own. */
+static void edf_slide__copy_terms(edf_equation *e) {
+  size_t refs = (size_t)e->n_ref * sizeof *e->ref, terms = (size_t)e->n_term * sizeof *e->term;
+  e->ref = (edf_ref *)memcpy(edf__alloc(&edf.computed, refs), e->ref, refs);
+  e->term = (edf_term *)memcpy(edf__alloc(&edf.computed, terms), e->term, terms);
+}
+
 /* Rewrites an equation until no factor reads outside and no term has more than two factors.
    Copies and products replace the operands that only they read. */
 static void edf_slide__rewrite(edf_contraction *m, edf__site at, edf_node **in) {
   edf_node copy[EDF_SLIDE__MAX_REF], *x[EDF_SLIDE__MAX_REF];
   int rewritten = 0;
-  size_t bytes = (size_t)m->e.n_ref * sizeof *m->e.ref;
   for (int k = 0; k < m->e.n_operand; k++) {
     copy[k] = edf__without_batch(in[k]);
     x[k] = &copy[k];
@@ -1027,7 +1041,7 @@ static void edf_slide__rewrite(edf_contraction *m, edf__site at, edf_node **in) 
   edf_slide__check_extents(m, x);
   for (int i = 0; i < m->e.n_index; i++)          /* A product may have no other size of it. */
     if (m->extent[i] > 0) m->e.index[i].bound = (int)m->extent[i];
-  m->e.ref = (edf_ref *)memcpy(edf__alloc(&edf.computed, bytes), m->e.ref, bytes);
+  edf_slide__copy_terms(&m->e);
   for (int f = 1; f < m->e.n_ref; f++) {
     edf_node *operand = in[m->e.ref[f].operand];
     x[f] = edf_slide__pad(m, at, &m->e.ref[f], operand);
@@ -1035,7 +1049,13 @@ static void edf_slide__rewrite(edf_contraction *m, edf__site at, edf_node **in) 
   }
   for (edf_term *t = m->e.term; t < m->e.term + m->e.n_term; t++)
     for (; t->n > 2; rewritten = 1) edf_slide__multiply_pair(m, at, t, x + t->first);
-  if (!rewritten) return;
+  if (!rewritten) {
+    edf__free(m->e.ref);
+    edf__free(m->e.term);
+    m->e.ref = m->written.ref;
+    m->e.term = m->written.term;
+    return;
+  }
   m->e.n_operand = 0;
   for (int f = 1; f < m->e.n_ref; f++) {           /* Numbers the operands again.             */
     int k = 0;
@@ -3485,7 +3505,7 @@ static void edf_slide__add_term(edf_slide__making *to, const edf_slide__value *v
     e->n_operand = before;
     return;
   }
-  edf_term *t = &e->term[e->n_term++];
+  edf_term *t = edf_slide__next_term(e);
   edf_slide__find_sizes(to, first);
   t->number = number;
   t->first = first;

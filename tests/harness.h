@@ -48,10 +48,18 @@ static struct {
   long live, mallocs, frees;               /* live blocks; calls so far                     */
   long until_failure;                      /* n: the n-th call from now on fails; 0: none   */
   size_t limit;                            /* larger requests fail, if not 0                */
+  size_t bytes;                            /* in live blocks, with glibc; else 0            */
 } memory;
 
 void *counted_malloc(size_t n);
 void counted_free(void *p);
+
+#ifdef __GLIBC__
+#include <malloc.h>
+static inline size_t usable_size(void *p) { return malloc_usable_size(p); }
+#else
+static inline size_t usable_size(void *p) { return 0 * (p != NULL); }
+#endif
 
 static inline int memory_refuses(size_t n) {
   int refuse = memory.limit && n > memory.limit;
@@ -63,12 +71,14 @@ void *counted_malloc(size_t n) {
   void *p = memory_refuses(n) ? NULL : malloc(n ? n : 1);
   memory.mallocs++;
   memory.live += p != NULL;
+  memory.bytes += usable_size(p);
   return p;
 }
 
 void counted_free(void *p) {
   memory.frees++;
   memory.live -= p != NULL;
+  memory.bytes -= usable_size(p);
   free(p);
 }
 

@@ -3,6 +3,7 @@
 
 #include "models.h"
 #include "edf_data.h"
+#include <time.h>
 
 #ifdef __SANITIZE_ADDRESS__
 int __asan_address_is_poisoned(void const volatile *p);
@@ -47,6 +48,43 @@ TEST(training_allocates_only_in_the_first_steps) {
     CHECK(edf.parameters[0]->steps == 24, "model %d does not train", k);
     harness_clear(__FILE__, __LINE__, models[k].tensors);
   }
+}
+
+/* ---- What a program costs beside its arrays */
+
+TEST(an_einsum_needs_at_most_12_KB) {
+  enum { EQUATIONS = 100 };
+  edf_node *a = edf_parameter("a[4,4]"), *y = edf_parameter("b[4]");
+  size_t before = memory.bytes;
+  for (int k = 0; k < EQUATIONS; k++) y = Einsum("y[i] = a[i,J] b[J]", a, y);
+  edf_forward();
+  edf_backward(y);
+  size_t each = (memory.bytes - before) / EQUATIONS;
+  CHECK(each <= 12 * 1024, "an Einsum takes %zu bytes", each);
+}
+
+/* CPU seconds to read n lines, each of which reads the one before. */
+static double seconds_to_read(int n) {
+  edf_page page = { NULL, 0 };
+  edf_input("x[b,4]");
+  edf_write(&page, "h0[b,j] = tanh(x[b,j])\n");
+  for (int k = 1; k < n; k++)
+    edf_write(&page, "h%d[b,j] = tanh(h%d[b,j] + x[b,j])\n", k, k - 1);
+  clock_t begin = clock();
+  edf_equations("%s", page.at);
+  double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+  CHECK(edf.n_compnodes == 2 * n - 1, "%d nodes", edf.n_compnodes);
+  edf_release(page.at);
+  edf_clear();
+  return seconds;
+}
+TEST(reading_is_linear_in_lines) {
+  double few = HUGE_VAL, many = HUGE_VAL;
+  for (int k = 0; k < 3; k++) {
+    few = fmin(few, seconds_to_read(1000));
+    many = fmin(many, seconds_to_read(4000));
+  }
+  CHECK(many < 8 * few, "4000 lines take %.3f s, 1000 lines %.3f s", many, few);
 }
 
 /* ---- Every allocation fails once */

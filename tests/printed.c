@@ -91,6 +91,22 @@ TEST(lines_are_headings) {
         "  z[b,j] = A[j]");
 }
 
+/* Numbers and sizes are coefficients, not nodes. */
+TEST(batch_normalisation_has_three_nodes_a_line) {
+  declare_plain("x[b,3]");
+  edf_equations("m[j] = (1/B) sum_b x[b,j]\nv[j] = (1/(B-1)) sum_b (x[b,j] - m[j])^2\n"
+                "z[b,j] = A[j] (x[b,j] - m[j]) / sqrt(v[j] + 1e-5) + C[j]");
+  CAPTURE(edf_print_program(stdout));
+  int lines = 0;
+  for (const char *c = strstr(captured, "forward\n"); !is(c, "backward\n"); c++)
+    lines += *c == '\n';
+  CHECK(lines == 1 + 3 + 1 + 2 + 3, "3 headings and 6 nodes, not %d lines:\n%s", lines,
+        captured);
+  WORDS(captured, "m[j] = (1/B) x[B,j]|  v[j] = (1/(B-1)) sum_b (x[b,j] - m[j])^2\n|"
+        "v[j] = (1/(B-1)) v1[B,j]^2|z[b,j] = A[j] v1[b,j] Pow4[j] + C[j]|"
+        "for b,j: v1.grad[b,j] += (2/(B-1)) v.grad[j] v1[b,j]");
+}
+
 /* Nodes are not equal if they have other numbers, names or tensors. */
 TEST(other_nodes_are_printed) {
   declare_plain("x[b,3] a[3] c[3]");
