@@ -3961,9 +3961,9 @@ EDF__C_BEGIN
 /* edf_print_program prints the nodes with their equations or formulas, shapes and source lines,
    and then the backward that runs, as loops: for b,i,j: W.grad[i,j] += ... A capital index is
    summed. This is the Backward of edf.loss. Before the first Backward, the last node that needs
-   a gradient counts as the loss. A line of a slide is a heading above its nodes. If the line is
-   one node that looks the same, it has no heading. A recurrence shows its first steps, up to
-   the largest offset and one more. One line stands for the others.
+   a gradient counts as the loss. A line of a slide is a heading above its nodes, which are
+   indented. If the line is one node that looks the same, the node is its heading. A recurrence
+   shows its first steps, up to the largest offset and one more. One line stands for the others.
    edf_print_node prints one node as it runs, edf_print a screen about it, with numbers. */
 void edf_print_program(FILE *out);
 void edf_print_node(FILE *out, edf_node *node);
@@ -4425,21 +4425,33 @@ static void edf__write_heading(edf_page *out, const edf_node *x) {
     if (*c != ' ' || !strchr(" \n", c[1])) edf_write(out, "%c", *c);
   if (w && w->time) edf_write(out, *said ? "   [%s]" : "[%s]", w->time);
 }
-/* Writes the heading of x if the node `before` has another one. A line of one node has no
-   heading if it looks the same. */
-static void edf__write_new_heading(edf_page *out, const edf_node *x, const edf_node *before) {
+/* How a node stands in a printed program. A line that became one node, and looks the same, is
+   its own heading. */
+typedef enum { EDF__NO_HEADING, EDF__UNDER_HEADING, EDF__OWN_HEADING } edf__place_of_node;
+/* Writes the heading of x, whose group begins. */
+static edf__place_of_node edf__begin_group(edf_page *out, const edf_node *x) {
   edf_page head = { NULL, 0 }, line = { NULL, 0 };
-  if (before && edf_same_heading(x, before)) return;
   edf__write_heading(&head, x);
   edf__write_forward(&line, x);
-  if (head.n && strcmp(head.at, line.at)) edf_write(out, "  %s\n", head.at);
+  edf__place_of_node place = !head.n ? EDF__NO_HEADING
+                           : strcmp(head.at, line.at) ? EDF__UNDER_HEADING : EDF__OWN_HEADING;
+  if (place == EDF__UNDER_HEADING) edf_write(out, "  %s\n", head.at);
   edf_release(head.at);
   edf_release(line.at);
+  return place;
+}
+/* Writes the steps of a recurrence that no print shows. */
+static void edf__write_folded(edf_page *out, const edf_node *from, const edf_node *to) {
+  const char *first = from->written->time, *last = to->written->time;
+  edf_write(out, strcmp(first, last) ? "  [%s to %s] the same: " : "  [%s] the same: ", first,
+            last);
+  edf_write(out, from == to ? "node %d\n" : "nodes %d to %d\n", from->position, to->position);
 }
 
 /* Writes the nodes, forward or backward. A recurrence shows its first steps. */
 static void edf__write_nodes(edf_page *out, int backward) {
   const edf_node *before = NULL, *from = NULL, *to = NULL;
+  edf__place_of_node place = EDF__NO_HEADING;
   for (int k = 0, n = edf.n_compnodes; k <= n; k++) {
     const edf_node *x = k < n ? edf.compnodes[backward ? n - 1 - k : k] : NULL;
     if (x && backward && !(x->needs_grad && x->active)) continue;
@@ -4449,18 +4461,17 @@ static void edf__write_nodes(edf_page *out, int backward) {
       to = x;
       continue;
     }
-    if (from)
-      edf_write(out, "  [%s to %s] the same: nodes %d to %d\n", from->written->time,
-                to->written->time, from->position, to->position);
+    if (from) edf__write_folded(out, from, to);
     from = NULL;
     if (!x) break;
-    edf__write_new_heading(out, x, before);
+    if (!before || !edf_same_heading(x, before)) place = edf__begin_group(out, x);
     before = x;
-    edf_write(out, "  %3d  ", x->position);
-    if (!backward) edf__write_forward(out, x);
+    edf_write(out, place == EDF__UNDER_HEADING ? "  %3d  " : "%3d  ", x->position);
+    if (!backward || place == EDF__OWN_HEADING) edf__write_forward(out, x);
+    else edf_write(out, "%s", edf__label(x));
     if (!backward) edf__write_about(out, x);
     else {
-      edf_write(out, "%s\n", edf_label(x));
+      edf_write(out, "\n");
       if (x->backward) edf__write_backward(out, x);
       else edf_write(out, "       no gradient goes through\n");
     }

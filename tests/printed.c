@@ -91,6 +91,31 @@ TEST(lines_are_headings) {
         "  z[b,j] = A[j]");
 }
 
+/* A line that became one node is its own heading, forward and backward. It does not look like a
+   node of the line before. */
+TEST(a_line_of_one_node_is_printed_once) {
+  declare_plain("x[b,3] W[2,3]");
+  edf_node *z = edf_equations("h[b,j] = tanh(2 W[j,I] x[b,I])\nz[b] = h[b,J] h[b,J]");
+  edf_name(Mean(z), "loss");
+  printed_lines();
+  WORDS(captured, "\nforward\n  h[b,j] = tanh(2 W[j,I] x[b,I])\n"
+        "    0  h0[b,j] = 2 W[j,I] x[b,I]   Einsum|\n    1  h[b,j] = tanh(h0[b,j])   Tanh|"
+        "\n  z[b] = h[b,J] h[b,J]\n    2  z[b] = h[b,J]^2   Einsum|"
+        "\n  3  loss = mean_B z[B]   Mean");
+  WORDS(captured, "\nbackward\n  3  loss\n       for b: z.grad[b] +=|"
+        "\n  z[b] = h[b,J] h[b,J]\n    2  z\n       for b,j: h.grad|"
+        "\n  h[b,j] = tanh(2 W[j,I] x[b,I])\n    1  h\n");
+  edf_clear();
+  declare_plain("x[b,3] W[2,3]");
+  edf_equations("s[b,j] = W[j,I] x[b,I]\nh[b,j] = tanh(2 s[b,j])");
+  printed_lines();
+  WORDS(captured, "\nforward\n  0  s[b,j] = W[j,I] x[b,I]   Einsum|"
+        "\n  h[b,j] = tanh(2 s[b,j])\n    1  h1[b,j] = 2 s[b,j]   Einsum|"
+        "\nbackward\n  h[b,j] = tanh(2 s[b,j])\n    2  h\n|"
+        "\n  0  s[b,j] = W[j,I] x[b,I]\n       for b,i,j: W.grad");
+  CHECK(!strstr(captured, "  s[b,j] = W[j,I] x[b,I]\n    0"), "%s", captured);
+}
+
 /* Numbers and sizes are coefficients, not nodes. */
 TEST(batch_normalisation_has_three_nodes_a_line) {
   declare_plain("x[b,3]");

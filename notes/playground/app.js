@@ -115,30 +115,36 @@ function row(to, line, text, quiet = '', kind = '') {
 // Shows headings and nodes as edf_print_program does. The later steps of a recurrence are one row.
 const LONGEST = 400;                       // rows that are shown
 function show_nodes(to, nodes, rows_of) {
-  let before = null, folded = [];
+  let before = null, folded = [], place = '';
   const all = [], add = (...row) => all.push(row);
   for (const n of [...nodes, null]) {
     if (n?.folded) { folded.push(n); continue; }
     if (folded.length) {
       const from = folded[0], last = folded[folded.length - 1];
-      add(0, `[${from.folded} to ${last.folded}] the same: nodes ${from.number} to ${last.number}`, '', 'heading');
+      const times = from.folded === last.folded ? '' : ' to ' + last.folded;
+      const numbers = from === last ? 'node ' + last.number : `nodes ${from.number} to ${last.number}`;
+      add(0, `[${from.folded}${times}] the same: ${numbers}`, '', 'heading');
       folded = [];
     }
     if (!n) break;
-    const is_new = !before || n.group !== before.group;
-    if (is_new && n.heading && n.heading !== n.forward) add(n.line, n.heading, '', 'heading');
-    for (const [text, quiet] of rows_of(n)) add(n.line, text, quiet);
+    if (!before || n.group !== before.group) {
+      place = !n.heading ? '' : n.heading === n.forward ? 'own' : 'under';
+      if (place === 'under') add(n.line, n.heading, '', 'heading');
+    }
+    for (const [text, quiet] of rows_of(n, place)) add(n.line, text, quiet);
     before = n;
   }
   for (const [line, ...texts] of all.slice(0, LONGEST)) row(to, line, ...texts);
   if (all.length > LONGEST) row(to, 0, `... ${all.length - LONGEST} more lines`);
 }
-const numbered = (n, text) => String(n.number).padStart(5) + '  ' + text;
+// A line that became one node is its own heading. A node below a heading is indented.
+const numbered = (n, text, place) => String(n.number).padStart(place === 'under' ? 5 : 3) + '  ' + text;
 function show_program({ nodes, numbers }) {
   for (const id of ['forward', 'backward', 'parameters']) $(id).replaceChildren();
   const computed = nodes.filter(n => n.kind === 2 && !n.helper);
-  show_nodes($('forward'), computed, n => [[numbered(n, n.forward), n.shape]]);
-  show_nodes($('backward'), computed.filter(n => n.backward).reverse(), n => [[numbered(n, n.name)],
+  show_nodes($('forward'), computed, (n, place) => [[numbered(n, n.forward, place), n.shape]]);
+  show_nodes($('backward'), computed.filter(n => n.backward).reverse(), (n, place) => [
+    [numbered(n, place === 'own' ? n.forward : n.name, place)],
     ...n.backward.split('\n').filter(t => t.trim()).map(t => [' '.repeat(7) + t.trim()])]);
   for (const n of nodes.filter(n => n.kind === 1)) row($('parameters'), first_line_with(n.name), n.name + ' ' + n.shape);
   $('numbers').textContent = numbers;
