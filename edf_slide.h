@@ -601,7 +601,7 @@ EDF__NORETURN static void edf_slide__read_error(const edf_contraction *m, edf_no
   for (int i = 0; i < m->e.n_index; i++) {
     const edf_ref *source = m->source[i];
     if (!r->place[d].factor[i]) continue;
-    if (!index || !source) index = m->e.index[i].name;
+    if (!m->e.index[i].bound && (!index || !source)) index = m->e.index[i].name;
     if (source && source->operand != r->operand)
       sizes = edf_slide__show_size(&m->e.index[i], m->extent[i], source, in);
   }
@@ -2287,7 +2287,7 @@ static edf_slide__expr *edf_slide__read_atom(edf_slide__statement *l) {
   return c == '[' ? edf_slide__read_tensor(l, x) : x;
 }
 static edf_slide__expr *edf_slide__read_factor(edf_slide__statement *l) {
-  if (++l->depth > EDF_SLIDE__DEPTH)
+  if (l->depth++ > EDF_SLIDE__DEPTH)
     edf__syntax(l->m.e.scan, l->m.e.scan->at, "brackets and functions are nested at most %d "
                 "deep", EDF_SLIDE__DEPTH);
   edf_slide__expr *x = edf_slide__read_atom(l);
@@ -3851,13 +3851,13 @@ static edf_slide__value edf_slide__look_up(edf_slide__statement *l, edf_slide__e
   return y;
 }
 
-/* Returns 1 if position p is a number outside 0 .. n-1, and an index of `was` has a bound. The
-   tensor then counts as 0. `was` is the same position in the text. */
+/* Returns 1 if position p is a number outside 0 .. n-1, and an index of `was` has a bound or is
+   the present step. The tensor then counts as 0. `was` is the same position in the text. */
 static int edf_slide__is_outside(const edf_slide__statement *l, const edf_place *was,
                                  const edf_place *p, int n) {
   int bounded = 0;
   for (int i = 0; i < l->m.e.n_index; i++)
-    bounded |= was->factor[i] && l->m.e.index[i].bound;
+    bounded |= was->factor[i] && (l->m.e.index[i].bound || l->fixed >> i & 1);
   return bounded && !edf_slide__place_has(p) && n && (p->constant < 0 || p->constant >= n);
 }
 
