@@ -3962,8 +3962,9 @@ EDF__C_BEGIN
    and then the backward that runs, as loops: for b,i,j: W.grad[i,j] += ... A capital index is
    summed. This is the Backward of edf.loss. Before the first Backward, the last node that needs
    a gradient counts as the loss. A line of a slide is a heading above its nodes, which are
-   indented. If the line is one node that looks the same, the node is its heading. A recurrence
-   shows its first steps, up to the largest offset and one more. One line stands for the others.
+   indented. If the line is one node that looks the same, apart from bounds such as | j<4, it is
+   printed once. A recurrence shows its first steps, up to the largest offset and one more. One
+   line stands for the others.
    edf_print_node prints one node as it runs, edf_print a screen about it, with numbers. */
 void edf_print_program(FILE *out);
 void edf_print_node(FILE *out, edf_node *node);
@@ -4088,7 +4089,7 @@ void edf_restore(edf_snapshot *taken);
    edf_clear, but page.at changes when the text grows. A quoted text is a JSON string that may
    stand in the script of an HTML page. edf_write_node writes a part of a node as prints show
    it. A heading is the line of a slide as its author wrote it, and the step of a recurrence.
-   It is empty for a node of a C call. Prints do not write it if it is the forward line. */
+   It is empty for a node of a C call. */
 typedef struct { char *at; size_t n; } edf_page;
 typedef enum {
   EDF_SITE,                              /* Tanh "h" [b, 8]   built at x.c:5                  */
@@ -4426,15 +4427,28 @@ static void edf__write_heading(edf_page *out, const edf_node *x) {
   if (w && w->time) edf_write(out, *said ? "   [%s]" : "[%s]", w->time);
 }
 /* How a node stands in a printed program. A line that became one node, and looks the same, is
-   its own heading. */
+   its own heading. It may also have bounds that gave sizes: | j<4, k<2. */
 typedef enum { EDF__NO_HEADING, EDF__UNDER_HEADING, EDF__OWN_HEADING } edf__place_of_node;
+/* Returns 1 if c is empty or only such bounds. */
+static int edf__are_bounds(const char *c) {
+  for (const char *sign = " | "; *c; sign = ", ") {
+    size_t n = strlen(sign);
+    if (strncmp(c, sign, n)) return 0;
+    c += n + strcspn(c + n, "<=!>,| ");
+    if (*c != '<' || !edf__is_digit(*++c)) return 0;
+    while (edf__is_digit(*c)) c++;
+  }
+  return 1;
+}
 /* Writes the heading of x, whose group begins. */
 static edf__place_of_node edf__begin_group(edf_page *out, const edf_node *x) {
   edf_page head = { NULL, 0 }, line = { NULL, 0 };
   edf__write_heading(&head, x);
   edf__write_forward(&line, x);
-  edf__place_of_node place = !head.n ? EDF__NO_HEADING
-                           : strcmp(head.at, line.at) ? EDF__UNDER_HEADING : EDF__OWN_HEADING;
+  int own = head.n >= line.n && !memcmp(head.at, line.at, line.n) &&
+            edf__are_bounds(head.at + line.n);
+  edf__place_of_node place = !head.n ? EDF__NO_HEADING : own ? EDF__OWN_HEADING
+                                                             : EDF__UNDER_HEADING;
   if (place == EDF__UNDER_HEADING) edf_write(out, "  %s\n", head.at);
   edf_release(head.at);
   edf_release(line.at);
@@ -4467,7 +4481,8 @@ static void edf__write_nodes(edf_page *out, int backward) {
     if (!before || !edf_same_heading(x, before)) place = edf__begin_group(out, x);
     before = x;
     edf_write(out, place == EDF__UNDER_HEADING ? "  %3d  " : "%3d  ", x->position);
-    if (!backward || place == EDF__OWN_HEADING) edf__write_forward(out, x);
+    if (place == EDF__OWN_HEADING) edf__write_heading(out, x);
+    else if (!backward) edf__write_forward(out, x);
     else edf_write(out, "%s", edf__label(x));
     if (!backward) edf__write_about(out, x);
     else {

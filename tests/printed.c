@@ -114,6 +114,15 @@ TEST(a_line_of_one_node_is_printed_once) {
         "\nbackward\n  h[b,j] = tanh(2 s[b,j])\n    2  h\n|"
         "\n  0  s[b,j] = W[j,I] x[b,I]\n       for b,i,j: W.grad");
   CHECK(!strstr(captured, "  s[b,j] = W[j,I] x[b,I]\n    0"), "%s", captured);
+  edf_clear();
+  declare_plain("x[b,3]");
+  edf_equations("s[b,j] = W[j,I] x[b,I] | j<2\nr[b,j] = s[b,j] - x[b,j] | j<1\n"
+                "P[j,k] = softmax_k V[j,k] | k<=j, k<2");
+  printed_lines();
+  CHECK(strstr(captured, "\n  0  s[b,j] = W[j,I] x[b,I] | j<2   Einsum") &&
+        strstr(captured, "\n  1  r[b,j] = s[b,j] - x[b,j] | j<1   Einsum") &&
+        strstr(captured, "\n  P[j,k] = softmax_k V[j,k] | k<=j, k<2\n    2  P[j,k] ="), "%s",
+        captured);
 }
 
 /* Numbers and sizes are coefficients, not nodes. */

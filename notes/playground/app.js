@@ -112,6 +112,9 @@ function row(to, line, text, quiet = '', kind = '') {
   if (line) { div.dataset.line = line; div.onmouseenter = () => mark_line(line); div.onmouseleave = () => mark_line(0); }
   to.append(div);
 }
+// A line that became one node is its own heading. It may also have bounds: | j<4, k<2.
+const is_own_heading = n => n.heading.startsWith(n.forward) &&
+  /^( \| [^<=!>,| ]+<\d+(, [^<=!>,| ]+<\d+)*)?$/.test(n.heading.slice(n.forward.length));
 // Shows headings and nodes as edf_print_program does. The later steps of a recurrence are one row.
 const LONGEST = 400;                       // rows that are shown
 function show_nodes(to, nodes, rows_of) {
@@ -128,7 +131,7 @@ function show_nodes(to, nodes, rows_of) {
     }
     if (!n) break;
     if (!before || n.group !== before.group) {
-      place = !n.heading ? '' : n.heading === n.forward ? 'own' : 'under';
+      place = !n.heading ? '' : is_own_heading(n) ? 'own' : 'under';
       if (place === 'under') add(n.line, n.heading, '', 'heading');
     }
     for (const [text, quiet] of rows_of(n, place)) add(n.line, text, quiet);
@@ -137,14 +140,14 @@ function show_nodes(to, nodes, rows_of) {
   for (const [line, ...texts] of all.slice(0, LONGEST)) row(to, line, ...texts);
   if (all.length > LONGEST) row(to, 0, `... ${all.length - LONGEST} more lines`);
 }
-// A line that became one node is its own heading. A node below a heading is indented.
+// A node below a heading is indented.
 const numbered = (n, text, place) => String(n.number).padStart(place === 'under' ? 5 : 3) + '  ' + text;
 function show_program({ nodes, numbers }) {
   for (const id of ['forward', 'backward', 'parameters']) $(id).replaceChildren();
   const computed = nodes.filter(n => n.kind === 2 && !n.helper);
-  show_nodes($('forward'), computed, (n, place) => [[numbered(n, n.forward, place), n.shape]]);
+  show_nodes($('forward'), computed, (n, place) => [[numbered(n, place === 'own' ? n.heading : n.forward, place), n.shape]]);
   show_nodes($('backward'), computed.filter(n => n.backward).reverse(), (n, place) => [
-    [numbered(n, place === 'own' ? n.forward : n.name, place)],
+    [numbered(n, place === 'own' ? n.heading : n.name, place)],
     ...n.backward.split('\n').filter(t => t.trim()).map(t => [' '.repeat(7) + t.trim()])]);
   for (const n of nodes.filter(n => n.kind === 1)) row($('parameters'), first_line_with(n.name), n.name + ' ' + n.shape);
   $('numbers').textContent = numbers;
