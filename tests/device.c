@@ -102,6 +102,32 @@ TEST(wrong_classes_stop_before_the_pass) {
   }
 }
 
+/* ---- A node's own code runs once in each pass, between pull and push. */
+static int forwards, backwards;
+static void counts_forward(edf_node *y) {
+  forwards++;
+  for (size_t i = 0; i < y->size; i++) y->value[i] = 2 * y->in[0]->value[i];
+}
+static void counts_backward(edf_node *y) {
+  backwards++;
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(y->in[0], i, 2 * y->grad[i]);
+}
+TEST(the_code_of_a_node_runs_once_in_a_pass) {
+  edf_device = &table;
+  edf_node *w = edf_parameter("w[2]");
+  edf_node *y = edf_compnode("Counts", counts_forward, counts_backward, w);
+  for (int pass = 1; pass <= 3; pass++) {
+    passes = 0;
+    edf_forward();
+    CHECK(forwards == pass && passes == 1, "%d forwards, %d passes", forwards, passes);
+    edf_backward(y);
+    CHECK(backwards == pass && passes == 2, "%d backwards, %d passes", backwards, passes);
+    CHECK(w->grad[1] == 1, "w.grad is %g", (double)w->grad[1]);
+  }
+  CHECK(forwards == 3, "%d forwards", forwards);
+  leave();
+}
+
 /* ---- What a device is told. It writes down each call as a word: v, g, m or s for an array. */
 static char told[4000];
 static void note(const char *call, edf_node *x, int array) {
@@ -160,6 +186,9 @@ TEST(a_device_is_told_what_the_host_has_written_and_reads) {
   TOLD(edf_clear_compnodes(), "clear.");
   CHECK(!strstr(told, "all") && edf_device == &noting, "after an error it is back: %s", told);
   TOLD(edf_clear(), "clear-all.");
+  edf_device = NULL;                     /* It was paused by the error, and is not any more.  */
+  edf_clear();
+  CHECK(!edf_device, "a clear brings a device back");
   leave();
 }
 

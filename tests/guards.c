@@ -19,6 +19,20 @@ TEST(bytes_do_not_overflow) {
   STOPS(edf_keep(NULL, (size_t)-2), "out of memory");
 }
 
+/* A dimension may be the batch less a window. It is 0 until the batch is known. */
+static void windows(edf_node *y) {
+  y->rank = 1;
+  y->dim[0] = y->in[0]->dim[0] + 1 - 3;
+}
+TEST(a_dimension_may_be_shorter_than_the_batch) {
+  edf_node *x = edf_input("x[b]");
+  edf_node *y = edf_compnode_shaped("Windows", windows, copy_forward, nothing, x);
+  CHECK(y->dim[0] == 0 && y->size == 0, "%d windows of no rows", y->dim[0]);
+  edf_feed(x, rows, 5);
+  edf_forward();
+  CHECK(y->dim[0] == 3 && edf_value(y)[2] == 3, "%d windows of 5 rows", y->dim[0]);
+}
+
 static void only_a_dimension(edf_node *y) { y->dim[0] = 3; }
 static void label_of_input(edf_node *y) {
   y->rank = 1;
@@ -67,6 +81,17 @@ TEST(eager_nodes_have_the_batch_of_the_feed) {
   edf_feed(u, rows, 1);
   TRY(edf_add(z, x));
   CHECK(panicked, "x has 3 rows, and z has 5");
+  edf.eager = 0;
+}
+
+TEST(a_feed_of_another_batch_makes_an_operand_old) {
+  edf_node *x = edf_input("x[b,2]");
+  edf.eager = 1;
+  edf_feed(x, rows, 2);
+  edf_node *y = edf_square(x);
+  edf_feed(x, rows, 3);
+  TRY(edf_tanh(y));
+  CHECK(panicked, "y is of the feed before");
   edf.eager = 0;
 }
 
@@ -128,6 +153,107 @@ TEST(each_of_600_parameters_makes_one_step) {
     CLOSE(p[i]->value[0], i - 0.5, 0, 0);
 }
 
+/* ---- The code of a node */
+
+static void nearly_copies(edf_node *y) {
+  for (size_t i = 1; i < y->size; i++) y->value[i] = y->in[0]->value[i];
+}
+/* Without EDF_DEBUG an entry that a forward does not write stays. */
+TEST(an_entry_that_is_not_written_stays) {
+  edf_node *y = edf_compnode("Nearly", nearly_copies, nothing, edf_parameter("w[3]"));
+  y->value[0] = 5;
+  edf_forward();
+  edf_forward();
+  CHECK(y->value[0] == 5 && y->value[1] == 0, "%g, %g", (double)y->value[0],
+        (double)y->value[1]);
+}
+
+static edf_node *moved;
+static void moves_forward(edf_node *y) {
+  if (moved->value[0] < 100)
+    for (size_t i = 0; i < moved->size; i++) moved->value[i] *= 2;
+  edf_push(moved);
+  copy_forward(y);
+}
+static void moves_backward(edf_node *y) {
+  edf_push(moved);
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(y->in[0], i, y->grad[i]);
+}
+/* A node may move a Parameter while it runs, such as a running mean. Its backward, too. */
+TEST(a_backward_may_move_a_parameter) {
+  edf_node *x = edf_parameter("x[2]");
+  moved = edf_parameter("mean");
+  edf_node *y = edf_compnode("Moves", moves_forward, moves_backward, x, moved);
+  edf_forward();
+  edf_backward(y);
+  edf_backward(y);                       /* The values of Forward still count.                */
+  CHECK(x->grad[1] == 0.5, "x.grad is %g", (double)x->grad[1]);
+}
+
+/* Products read what the Parameter is now, not what the same pass has packed before. */
+TEST(a_product_reads_a_parameter_that_has_moved) {
+  static edf_real data[64 * 64];
+  edf_node *x = edf_input("x[b,64]"), *last = edf_input("y[b,64]");
+  moved = edf_parameter("W[64,64]");
+  for (int i = 0; i < 64 * 64; i++) data[i] = moved->value[i] = (edf_real)(i % 7 - 3) / 64;
+  edf_node *before = edf_einsum("p[b,j] = W[I,j] x[b,I]", moved, x);
+  edf_einsum("r[b,j] = W[I,j] y[b,I]", moved, last);
+  edf_compnode("Moves", moves_forward, moves_backward, before, moved);
+  edf_node *after = edf_einsum("q[b,j] = W[I,j] x[b,I]", moved, x);
+  edf_feed(x, data, 64);
+  edf_feed(last, data, 64);
+  for (int pass = 0; pass < 3; pass++) {
+    edf_forward();
+    for (size_t i = 0; i < after->size; i++)
+      CLOSE(after->value[i], 2 * before->value[i], 1e-12, 1e-6);
+  }
+}
+
+static int adds;
+static edf_real seen;
+static void looks_backward(edf_node *y) {
+  seen = moved->grad[1];
+  for (int k = 0; k < 2 && adds; k++)
+    for (size_t i = 0; i < y->size; i++) edf_addgrad(y->in[k], i, y->grad[i]);
+}
+/* A gradient begins with zeros, not with that of the Backward before. Without optimisation a
+   debugger shows the zeros early. */
+TEST(gradients_begin_with_zeros) {
+  edf_node *w = edf_parameter("w[2]");
+  moved = edf_parameter("p[2]");
+  edf_node *square = edf_square(moved);
+  edf_node *y = edf_compnode("Looks", copy_forward, looks_backward, w, square);
+  moved->value[1] = 5;
+  for (int pass = 0; pass < 4; pass++) {
+    adds = pass != 2;                    /* else no node adds to the gradients               */
+    seen = 9;
+    edf_forward();
+    edf_backward(y);
+    edf_real expected = (edf_real)(adds ? 5 : 0);
+    CHECK(moved->grad[1] == expected && w->grad[1] == expected / 10, "pass %d: %g, %g", pass,
+          (double)moved->grad[1], (double)w->grad[1]);
+#ifndef __OPTIMIZE__
+    CHECK(seen == 0, "a debugger shows %g", (double)seen);
+#endif
+  }
+}
+
+/* Steps that a debugger makes inside of a Forward end it. It is told once. */
+static int ends;
+static void steps_inside(edf_event event, edf_node *x) {
+  (void)x;
+  if (event == EDF_BEGIN_FORWARD) while (edf_step_forward()) {}
+  ends += event == EDF_END_FORWARD;
+}
+TEST(a_forward_that_steps_have_ended_ends_once) {
+  edf_node *y = edf_square(edf_square(edf_parameter("w[2]")));
+  edf.told = steps_inside;
+  ends = 0;
+  edf_forward();
+  edf.told = NULL;
+  CHECK(ends == 1 && y->ran, "%d ends", ends);
+}
+
 /* ---- Cleared nodes */
 
 TEST(a_new_graph_has_the_first_name_of_the_batch) {
@@ -174,8 +300,10 @@ TEST(nodes_lie_where_no_node_lay) {
       CHECK((size_t)(uintptr_t)y[i] % distance == first, "graph %d, node %d", k, i);
     edf_clear_compnodes();
   }
-  edf_node *last = edf_tanh(w);
-  STOPS(edf_value((edf_node *)(void *)((char *)last + distance)), "not a node");
+  edf_node *last = edf_tanh(w), *behind = (edf_node *)(void *)((char *)last + distance);
+  TRY(edf_label(behind));
+  WORDS(caught, "edf_label|not a node");
+  STOPS(edf_value(behind), "not a node");
 }
 
 /* ---- Memory: blocks that are alive. A node of one input has a name and a value. */

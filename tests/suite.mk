@@ -17,7 +17,7 @@ words   := wrong cleared gradcheck printed formulas memory answers lab stepping 
 check   := $(patsubst %,double/%,$(numbers) $(words) silent sequences files)
 test    := compile random examples readme claims cuda python playground omp/kernels blas/kernels \
            $(patsubst %,asan/%,sequences $(numbers) $(words) files) $(check) \
-           $(patsubst %,float/%,$(numbers) files doctor) \
+           $(patsubst %,float/%,$(numbers) files doctor guards device) \
            own/stepping_debug
 rest    := gpu fuzz learn grade handout platform-windows platform-arm64 platform-bits32 \
            platform-tcc mpi browser playground-page oracle onnx texts \
