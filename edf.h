@@ -1050,11 +1050,14 @@ EDF__ATTRIBUTE(noinline) void edf_ran(edf_node *node) {
   (void)last;
 }
 
+static void edf__repeat(edf_real *to, size_t n, edf_real number) {
+  for (size_t i = 0; i < n; i++) to[i] = number;
+}
 static void edf__fill(edf_node *x, edf_which array, edf_real number) {
   edf_real *to = array == EDF_VALUE ? x->value : x->grad;
   if (edf_device) edf_device->fill(x, array, number);
   else if (number == 0) memset(to, 0, x->size * sizeof *to);
-  else for (size_t i = 0; i < x->size; i++) to[i] = number;
+  else edf__repeat(to, x->size, number);
 }
 
 /* With EDF_DEBUG a value is NaN until it is written, and the end of a pass reports the first
@@ -1185,7 +1188,7 @@ static edf_node *edf__add_compnode(edf_node *y) {
   if (EDF__DEBUGS) {                     /* NaNs to see before Forward. They may grow later.  */
     size_t n = y->value ? y->size : 1024;
     if (!y->value) y->value = (edf_real *)edf__alloc(&edf.computed, n * sizeof *y->value);
-    for (size_t i = 0; i < n; i++) y->value[i] = (edf_real)NAN;
+    edf__repeat(y->value, n, (edf_real)NAN);
   }
   edf__append(&edf.compnodes, &edf.n_compnodes, y);
   if (edf.eager) edf__run_new(y);

@@ -58,6 +58,17 @@ TEST(a_node_may_have_no_inputs) {
   CHECK(!strcmp(y->op, "Seven"), "the op is %s", y->op);
 }
 
+/* The inputs of a node stay what they are when other nodes are built. */
+TEST(a_node_may_have_many_inputs) {
+  static const edf_op many = { "Many", NULL, copy_forward, nothing, "", "", "" };
+  edf_node *p[99], *y;
+  for (int i = 0; i < 99; i++) p[i] = edf_parameter("p%d[2]", i);
+  y = edf_node_at(&many, __FILE__, __LINE__, 99, p, NULL, 0);
+  for (int i = 0; i < 9; i++) edf_tanh(p[i]);
+  for (int i = 0; i < 99; i++) CHECK(y->in[i] == p[i], "input %d is another node", i);
+  CHECK(y->n_in == 99, "%d inputs", y->n_in);
+}
+
 /* ---- Values that are not there yet, and the batch */
 
 TEST(a_value_needs_a_feed_or_a_forward) {

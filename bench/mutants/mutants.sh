@@ -102,7 +102,7 @@ cp $own/edf.h $own/tree
 mkdir $own/tree/build && ln -s $top/build/venv $own/tree/build
 cd $own/tree || exit 1
 CC=$CC ORACLE_BUILD=$own/oracle python3 $top/tests/oracle.py --new $own --count 300 > $own/log 2>&1 || said oracle
-for each in random examples cuda readme compile python; do
+for each in own/stepping_debug random examples cuda readme compile python; do
   make -s test TESTS=$each > $own/log 2>&1 || said "$each"
 done
 said SURVIVED
