@@ -1320,7 +1320,6 @@ static void edf__begin_backward(const char *call, edf_node *loss) {
 
 static void edf__backward_node(edf_node *c) {
   if (!edf__runs_backward(c)) return;
-  edf__write_zeros(c);
   edf.running = 1;
   if (!edf_device || !edf__part_two->run_node(c, 1)) {
     if (c->nests < 2)

@@ -249,6 +249,18 @@ TEST(gradients_begin_with_zeros) {
   }
 }
 
+TEST(gradients_that_another_loss_has_left_are_zeros) {
+  edf_node *p = edf_parameter("p[2]"), *q = edf_parameter("q[2]"), *h = edf_square(q);
+  edf_node *of_p = edf_square(p), *of_q = edf_square(h);
+  p->value[1] = q->value[1] = 3;
+  edf_forward();
+  edf_backward(of_q);
+  CHECK(q->grad[1] == 54 && h->grad[1] == 9, "%g, %g", (double)q->grad[1], (double)h->grad[1]);
+  edf_backward(of_p);
+  CHECK(p->grad[1] == 3 && q->grad[1] == 0 && h->grad[1] == 0, "%g, %g, %g",
+        (double)p->grad[1], (double)q->grad[1], (double)h->grad[1]);
+}
+
 /* Steps that a debugger makes inside of a Forward end it. It is told once. */
 static int ends;
 static void steps_inside(edf_event event, edf_node *x) {
