@@ -5550,7 +5550,8 @@ static void edf_slide__write_sizes(edf_page *out, const edf_equation *e, const e
                                    int n, int bounds) {
   const char *last = NULL;
   for (int k = 0; k < n; k++)
-    for (const edf_size_step *s = t[k].step; s < t[k].step + t[k].n_step; s++) {
+    for (int step = 0; step < t[k].n_step; step++) {
+      const edf_size_step *s = &t[k].step[step];
       int i = 0;
       if (s->op != 's' || !(s->number > 0) || s->name == last) continue;
       while (i < e->n_index && e->index[i].name != s->name) i++;
