@@ -2151,6 +2151,10 @@ static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces) {
   /* Outside braces, a name that is no index yet is a tensor. The number counts classes. */
   if (which == 1 && edf__is_digit(edf__peek(s))) {
     for (int f = 0; f < e->n_ref; f++) used |= !strcmp(e->ref[f].name, x->at);
+    for (int i = 0; i < n && x->which >= n && !used; i++)
+      if (!edf__compare_names(e->index[i].name, x->at))
+        edf__syntax(s, x->at, "%s is not an index of this line, but %s is", x->at,
+                    e->index[i].name);
     if (x->which >= n && !used)
       edf__syntax(s, x->at, "%s is not an index and not a tensor of this line", x->at);
     edf_slide__read_size(e, x->which, x->at);
