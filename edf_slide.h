@@ -3156,13 +3156,26 @@ static edf_node *edf_slide__batched(const edf_slide__statement *l, int *dim) {
   for (*dim = 0; t && !(t->batched >> *dim & 1);) ++*dim;
   return t;
 }
+/* Returns a node of op `is` with an operand, or without, and a number. One of the last nodes of
+   the slide may be such a node already, with these indices. */
+static edf_node *edf_slide__numbered(const edf_slide__statement *l, const edf_op *is,
+                                     edf_node *in, double number, const char *letters) {
+  int n = edf.n_compnodes;
+  for (int k = n - 1; k >= l->slide->first && k > n - 64; k--) {
+    edf_node *x = edf.compnodes[k];
+    if (x->about == is && x->in[0] == in && *(const edf_real *)x->state == (edf_real)number &&
+        x->written && x->written->letters && !strcmp(x->written->letters, letters)) return x;
+  }
+  return edf_slide__with_number(&l->slide->site, is, in, number);
+}
 /* Returns the values 0, 1, 2 ... of index i. */
 static edf_slide__value edf_slide__index_value(const edf_slide__statement *l, int i) {
   int dim = (int)l->m.extent[i];
   edf_node *t = dim ? NULL : edf_slide__batched(l, &dim);
-  t = edf_slide__with_number(&l->slide->site, &edf_slide__index_op, t, dim);
-  edf_slide__value v = edf_slide__new_value(l, t, 1u << i);
-  edf__write(t)->letters_of = -1;        /* Its index is not the first one of in[0].          */
+  edf_slide__value v = edf_slide__new_value(l, NULL, 1u << i);
+  v.node = edf_slide__numbered(l, &edf_slide__index_op, t, dim,
+                               edf_slide__letters_at(l, &v.at));
+  edf__write(v.node)->letters_of = -1;   /* Its index is not the first one of in[0].          */
   return edf_slide__lettered(l, v);
 }
 
@@ -3705,7 +3718,8 @@ static edf_slide__value edf_slide__mask_test(edf_slide__statement *l, const edf_
   part = edf_slide__number_value(l, mask->constant);
   if (mask->constant || !to.m.e.n_term) edf_slide__add_term(&to, &part, NULL, NULL);
   y.node = edf_slide__end_equation(&to, NULL, EDF_SLIDE__SUM);
-  y.node = edf_slide__with_number(&l->slide->site, &edf_slide__test_op, y.node, keeps ? 3 : 4);
+  y.node = edf_slide__numbered(l, &edf_slide__test_op, y.node, keeps ? 3 : 4,
+                               edf_slide__letters_at(l, &y.at));
   return edf_slide__lettered(l, y);
 }
 

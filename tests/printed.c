@@ -141,6 +141,15 @@ TEST(batch_normalisation_has_three_nodes_a_line) {
         "for b,j: v1.grad[b,j] += (2/(B-1)) v.grad[j] v1[b,j]");
 }
 
+/* A mask is computed once for all tensors of a line. */
+TEST(a_mask_is_built_once) {
+  declare_plain("v[3] u[3,2]");
+  edf_node *y = edf_equations("y[t] = v[t] - 2 ln(sum_{s,k} 2 exp(u[s,k])) | t<=s");
+  CAPTURE(edf_print_program(stdout));
+  const char *test = strstr(captured, "= 1[");
+  CHECK(y->position == 9 && test && !strstr(test + 1, "= 1["), "%s", captured);
+}
+
 /* Nodes are not equal if they have other numbers, names or tensors. */
 TEST(other_nodes_are_printed) {
   declare_plain("x[b,3] a[3] c[3]");
