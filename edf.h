@@ -76,7 +76,7 @@
    EDF_DEBUG           -              values start as NaN, and each pass reports the first NaN
    EDF_NO_DEBUG        -              removes printing, checking and stepping
    EDF_PANIC(message)  print, abort   handles an error; it may longjmp, it must not return.
-                                      The message lasts until the next error.
+                                      The message lasts until the next call.
    EDF_MALLOC(n) EDF_FREE(p)          replace the C library's; define both or neither
    With OpenMP (-fopenmp) large products and loops run on all its threads. Set OMP_NUM_THREADS,
    and keep a BLAS at one thread.                                                            */
@@ -251,6 +251,7 @@ typedef struct edf_graph {
   struct edf__block *computed;           /* memory that edf_clear_compnodes frees too         */
   struct edf__block *trees;              /* memory of a text until its nodes are built        */
   struct edf__workspace *workspace;      /* of the kernel, one for each thread                */
+  unsigned clears;                       /* the count of clears after its last one            */
   const char *file;                      /* of the call that runs, for messages               */
   int line;
 } edf_graph;
@@ -296,8 +297,8 @@ static inline void edf_addgrad(edf_node *x, size_t i, edf_real d) {
 void *edf_state(edf_node *y, size_t bytes);
 
 /* Sets the name that messages and prints show, and returns the node. A node is named after its
-   op and position, an Einsum after its left-hand side. edf_label returns the name, or h@119 if
-   several nodes are named h. Names and labels are copies, and last as long as the node, also
+   op and position, an Einsum after its left-hand side. edf_label returns the name, or h@119 for
+   a CompNode if several nodes are named h. Names and labels are copies, and last as long as the node, also
    after it gets another name. But the names of files are not copied. */
 edf_node *edf_name(edf_node *node, const char *name);
 const char *edf_label(const edf_node *node);
@@ -555,7 +556,7 @@ enum { EDF__NO_GRADIENTS, EDF__USED_GRADIENTS, EDF__NEW_GRADIENTS };
 #define EDF__EMPTY_GRAPH \
   { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, NULL, 1, -1, \
     0, 0, 0, EDF__NO_GRADIENTS, 0, "b", 0, { NULL, NULL, NULL, NULL }, NULL, NULL, NULL, NULL, \
-    NULL, 0 }
+    0, NULL, 0 }
 edf_graph edf = EDF__EMPTY_GRAPH;
 edf_device_table *edf_device = NULL;
 edf_device_table *(*edf_open_device)(void) = NULL;
@@ -794,6 +795,7 @@ typedef struct {
   char *first;                           /* the first node                                    */
   size_t n;                              /* number of nodes for which there is room           */
   size_t used;                           /* number of nodes                                   */
+  unsigned clears;                       /* the count when it was made                        */
 } edf__nodes;                            /* the begin of such a block                         */
 static unsigned edf__clears;             /* calls of edf_clear_compnodes and edf_clear        */
 
@@ -811,12 +813,14 @@ static edf__nodes *edf__new_nodes(int list, size_t n) {
   size_t off = (size_t)((uintptr_t)begin % EDF__SLOT), wanted = turn * EDF__STEP;
   block->first = begin + (wanted + EDF__SLOT - off) % EDF__SLOT;
   block->n = n;
+  block->clears = edf__clears;
   return block;
 }
+/* Nodes of one block are built between the same two clears. */
 static edf__slot *edf__new_slot(int list) {
   edf__nodes *newest = edf.nodes[list] ? edf__nodes_in(edf.nodes[list]) : NULL;
-  if (!newest || newest->used == newest->n)
-    newest = edf__new_nodes(list, newest && newest->n >= 8 ? 2 * newest->n : 16);
+  if (!newest || newest->clears != edf__clears) newest = edf__new_nodes(list, 16);
+  else if (newest->used == newest->n) newest = edf__new_nodes(list, 2 * newest->n);
   return edf__slot_in(newest, newest->used++);
 }
 /* Returns 1 if x is a node in this list of blocks. x is not read. */
@@ -1036,7 +1040,7 @@ static int edf__find_batch(const char *call) {
     if (!first) first = x;
     if (x->fed != first->fed)
       edf__fail(edf__call_of(call), "the inputs disagree on the batch\n"
-                "  %d rows were fed to %s\n  %d rows were fed to %s", x->fed, edf__show(x),
+                "  batch %d was fed to %s\n  batch %d was fed to %s", x->fed, edf__show(x),
                 first->fed, edf__show(first));
   }
   return first ? first->fed : edf.batch;
@@ -1467,7 +1471,7 @@ static void edf__clear_nodes(void) {
   edf.nodes[EDF__CLEARED] = all;
   if (all) all->link = &edf.nodes[EDF__CLEARED];
   edf.nodes[EDF__COMPUTED] = NULL;
-  edf__clears++;
+  edf.clears = ++edf__clears;
 }
 /* After an error in a node's code. */
 static void edf__end_error(void) {
@@ -1534,7 +1538,7 @@ edf_node *edf_want_grad(edf_node *node) {
 }
 
 edf_real *edf_value(edf_node *node) {
-  edf__check_call("edf_value", node);
+  edf__check_exists("edf_value", node);
   if (!node->value || (node->kind == EDF_COMPNODE && !node->ran))
     edf__fail(edf__call_of("edf_value"), "the node has no value yet: %s first\n  %s",
               node->kind == EDF_INPUT ? "feed it" : "call edf_forward", edf__show(node));
@@ -1542,7 +1546,7 @@ edf_real *edf_value(edf_node *node) {
   return node->value;
 }
 edf_real *edf_grad(edf_node *node) {
-  edf__check_call("edf_grad", node);
+  edf__check_exists("edf_grad", node);
   if (edf_device && node->grad) edf_device->pull(node, EDF_GRAD);
   return node->grad;
 }
@@ -1926,7 +1930,7 @@ static void edf__read_operand(edf__spec *s, int operand, const edf_node *x) {
   ptrdiff_t stride = 1;
   const char *letters = edf__read_letters(s, &dots, &n);
   if (dots ? n > rank : n != rank)
-    edf__fail_spec(s, edf__text("%d%s dimensions are expected, %s has %d", n,
+    edf__fail_spec(s, edf__text("rank %d%s is expected, %s has %d", n,
                                 dots ? " or more" : "", x ? edf__label(x) : "edf_one", rank));
   for (int d = rank - 1; d >= 0; d--) {
     int from_right = rank - 1 - d, dot = from_right >= n;
@@ -2036,6 +2040,7 @@ void edf_loops(const char *spec, edf_operand out, edf_operand a, edf_operand b) 
     if (!of[k] && (k == EDF_OUT || operand[k]->which != EDF_OWN))
       edf__fail(edf__call_of("edf_loops"), "\"%s\": operand %d is NULL", spec, k);
   if (out.which == EDF_GRAD) {           /* The first sum for a gradient replaces the 0.      */
+    edf__check_exists("edf_loops", x);
     if (!x->grad) return;
     if (x->grad_is_zero) assign = EDF__ASSIGN;
     x->grad_is_zero = 0;
@@ -4059,7 +4064,8 @@ edf_node *edf_node_at(const edf_op *op, const char *file, int line, int n, edf_n
 EDF__NORETURN void edf_stop(const char *format, ...) EDF__PRINTF(1, 2);
 
 /* Stops unless x is a node of this graph. x is not read before. The message names the call, and
-   x as `name`: "edf_view", "the node". edf_expect_kind also stops if x has another kind. */
+   x as `name`: "edf_view", "the node". edf_expect_kind also stops if x has another kind, or is a
+   copy of a node, which its code gets in edf_gradcheck. */
 void edf_expect_node(const char *call, const char *name, const edf_node *x);
 void edf_expect_kind(const char *call, const char *name, const edf_node *x, edf_kind kind);
 
@@ -4150,7 +4156,7 @@ void edf_stop(const char *format, ...) {
   edf__vfail(at, format, args);
 }
 void edf_expect_node(const char *call, const char *name, const edf_node *x) {
-  edf__check_node(edf__call_of(call), x, name);
+  if (!edf__exists(x)) edf__fail_node(edf__call_of(call), x, name);
 }
 void edf_expect_kind(const char *call, const char *name, const edf_node *x, edf_kind kind) {
   edf__check_kind(edf__call_of(call), x, kind, name);
@@ -4266,6 +4272,7 @@ static void edf__restore_node(edf_node *x, const edf__node_copy *copy) {
   edf_node now = *x;
   *x = copy->node;
   x->written = now.written;
+  x->planned = now.planned;
   x->label = now.label;
   for (int k = 0; k < EDF_OWN; k++)
     edf__restore_array(x, k, *edf__array_at(&now, k), copy->array[k]);
@@ -4274,9 +4281,12 @@ static void edf__restore_node(edf_node *x, const edf__node_copy *copy) {
 }
 
 void edf_restore(edf_snapshot *taken) {
-  if (edf.n_inputs != taken->graph.n_inputs || edf.n_parameters != taken->graph.n_parameters
-      || edf.n_compnodes != taken->graph.n_compnodes)
-    edf_stop("edf_restore: a node was built or cleared after edf_take_snapshot");
+  int here = edf_array_bytes(taken) == sizeof *taken;
+  if (!here || edf.clears != taken->graph.clears || edf.n_inputs != taken->graph.n_inputs ||
+      edf.n_parameters != taken->graph.n_parameters ||
+      edf.n_compnodes != taken->graph.n_compnodes)
+    edf_stop("edf_restore: after edf_take_snapshot, a node was built or cleared, or edf is "
+             "another graph now");
   edf__set_batch(taken->graph.batch);
   for (int i = 0; i < edf__n_nodes(); i++) edf__restore_node(edf__nth(i), &taken->node[i]);
   edf_graph now = edf;
@@ -4565,7 +4575,7 @@ static void edf__write_one(edf_page *out, const edf_node *x) {
 }
 
 void edf_print_node(FILE *out, edf_node *node) {
-  edf__check_call("edf_print_node", node);
+  edf__check_exists("edf_print_node", node);
   edf__print_by(edf__write_one, out, node);
 }
 
@@ -4601,7 +4611,7 @@ static void edf__print_numbers(const char *what, const edf_node *x, const edf_re
 }
 
 void edf_print(edf_node *node) {
-  edf__check_call("edf_print", node);
+  edf__check_exists("edf_print", node);
   printf("%s", edf__label(node));
   edf__print_by(edf__write_about, stdout, node);
   if (node->kind == EDF_COMPNODE) {
@@ -5511,7 +5521,8 @@ static edf_node *edf__report_nan(edf_node *y, edf__spot at, const char *grad,
          edf__indices(x, at.i), (double)v, v != v ? "NaN" : "infinity",
          *grad ? edf__text("the backward of %s", edf__label(y)) :
          y->kind == EDF_COMPNODE ? "the forward of" : "", edf__show(y));
-  if (y->kind == EDF_PARAMETER) printf("  after %ld steps\n", y->steps);
+  if (y->kind == EDF_PARAMETER)
+    printf("  after %ld step%s\n", y->steps, y->steps == 1 ? "" : "s");
   edf_print_node(stdout, y);
   for (int k = *grad ? -1 : 0; k < y->n_in; k++) {   /* the entries from which it comes       */
     const edf_node *by = k < 0 ? y : y->in[k];

@@ -20,6 +20,24 @@
 static edf_real zeros[64];
 static FILE *nowhere;
 
+/* ---- Addresses. No node of the next 40 graphs is at an address that a node of this graph had.
+   This test is the first, so that it begins when nothing was cleared yet. */
+static void build_graphs(int n, int skipped, int clear_all) {
+  edf_node *old[41][20] = { { NULL } };
+  for (int k = 0; k < 41; k++) {
+    edf_node *p = edf.n_parameters ? edf.parameters[0] : edf_parameter("p[3]");
+    for (int i = 0; i < n && k != skipped; i++) p = old[k][i] = edf_tanh(p);
+    for (int i = 0; i < n * n * k && k != skipped; i++)
+      CHECK(old[k][i % n] != old[i / n / n][i / n % n], "graphs %d, %d", k, i / n / n);
+    if (k % 2 && clear_all) edf_clear();
+    else edf_clear_compnodes();
+  }
+}
+TEST(addresses_are_not_used_again) {
+  build_graphs(16, 20, 0);
+  build_graphs(20, 41, 1);
+}
+
 /* ---- The calls. x is the node that was freed. */
 
 static void nothing(edf_node *y) { (void)y; }
@@ -163,7 +181,9 @@ static void nest_of(edf_node *a, edf_node *b) {
   OF(batches(x, NULL)) OF(next(x, NULL)) OF(edf_contraction_of(x)) \
   OF(edf_shape_by(x, "ij = ij")) \
   OF(edf_loops("ij = ij", edf_values(live()), edf_values(x), edf_one)) \
-  OF(edf_loops("ij = ij", edf_values(x), edf_values(live()), edf_one))
+  OF(edf_loops("ij = ij", edf_values(x), edf_values(live()), edf_one)) \
+  OF(edf_loops("ij = ij", edf_grads(x), edf_values(live()), edf_one)) \
+  OF(edf_loops("ij += ij", edf_values(live()), edf_grads(x), edf_one))
 #define OPTIONAL(OF)                        /* In these calls, x may be NULL. */ \
   OF(edf_compnode_at(AT, "Mine", NULL, nothing, NULL, live(), x, END)) \
   OF(edf_text_at(AT, "y[i,j] = u[i,j]", live(), x, END)) \
@@ -294,17 +314,31 @@ TEST(a_cleared_node_has_no_values) {
   STOPS(h->forward(h), "cleared by edf_clear_compnodes|\"h\"|hw1.c:3");
 }
 
-/* No node of the next 40 graphs is at an address that a node of this graph had. */
-TEST(addresses_are_not_used_again) {
-  static edf_node *old[41][20];
-  for (int k = 0; k < 41; k++) {
-    edf_node *p = edf.n_parameters ? edf.parameters[0] : edf_parameter("p[3]");
-    for (int i = 0; i < 20; i++) p = old[k][i] = edf_tanh(p);
-    for (int i = 0; i < 20 * 20 * k; i++)
-      CHECK(old[k][i % 20] != old[i / 20 / 20][i / 20 % 20], "graphs %d, %d", k, i / 20 / 20);
-    if (k % 2) edf_clear();
-    else edf_clear_compnodes();
-  }
+/* Nodes are built 39 clears after the first one of their kind, which still lives. Two clears
+   later no node has their addresses. */
+static edf_node *built_late(edf_node *(*make)(void), void (*clear)(void)) {
+  make();
+  edf_graph first = edf;
+  edf = edf_new_graph();
+  for (int k = 0; k < 39; k++) edf_clear();
+  edf = first;
+  edf_node *late = make();
+  clear();
+  clear();
+  return late;
+}
+static edf_node *make_parameter(void) { return edf_parameter("p[2]"); }
+static edf_node *make_tanh(void) {
+  return edf_tanh(edf.n_parameters ? edf.parameters[0] : edf_parameter("p[2]"));
+}
+TEST(addresses_of_late_nodes_are_not_used_again) {
+  edf_node *late = built_late(make_parameter, edf_clear);
+  for (int k = 0; k < 40; k++) CHECK(edf_parameter("p[2]") != late, "Parameter %d", k);
+  STOPS(edf_value(late), "was it cleared");
+  edf_clear();
+  late = built_late(make_tanh, edf_clear_compnodes);
+  for (int k = 0; k < 40; k++) CHECK(make_tanh() != late, "CompNode %d", k);
+  STOPS(edf_value(late), "was it cleared");
 }
 
 /* ---- Inputs and Parameters stay, and nothing that they have is cleared. */
@@ -346,6 +380,35 @@ static void programs_of_a_loop(void) {
 TEST(what_is_kept_reads_nothing_that_is_cleared) {
   CAPTURE(programs_of_a_loop());
   CHECK(!panicked, "%s", caught);
+}
+
+/* A snapshot belongs to the nodes that it copied. */
+static edf_snapshot *taken(void) {
+  edf_clear();
+  build();
+  edf_forward();
+  return edf_take_snapshot();
+}
+TEST(a_snapshot_of_cleared_nodes_is_refused) {
+  edf_snapshot *s = taken();
+  edf_clear_compnodes();
+  build();
+  STOPS(edf_restore(s), "built or cleared");
+  s = taken();
+  edf_clear();
+  STOPS(edf_restore(s), "built or cleared");
+  s = taken();
+  edf_tanh(h);
+  STOPS(edf_restore(s), "built or cleared");
+  s = taken();
+  edf_graph first = edf;
+  edf = edf_new_graph();
+  build();
+  CAPTURE(edf_restore(s));
+  CHECK(panicked, "there was no error");
+  WORDS(caught, "another graph");
+  edf_clear();
+  edf = first;
 }
 
 /* A name of a cleared node means no node. */

@@ -166,7 +166,7 @@ TEST(a_search_after_a_step_says_what_it_has_not_searched) {
   CHECK(!find(), "it found something");
   WORDS(captured, "Gradients|\"w\"|Forward");
   n.w->value[3] = (edf_real)NAN;
-  FINDS(n.w, "w[1,1]|nan|Parameter|after 1 steps");
+  FINDS(n.w, "w[1,1]|nan|Parameter|after 1 step");
 }
 
 /* ---- Infinities on purpose */
@@ -305,7 +305,7 @@ TEST(an_infinity_of_a_step_is_found) {
   Backward(loss);
   SGD(inf());
   Forward();
-  FINDS(p, "p[0]|-inf|Parameter|hw1.c:1|after 1 steps");
+  FINDS(p, "p[0]|-inf|Parameter|hw1.c:1|after 1 step");
 }
 
 /* The backward of sqrt(0) is infinite, and the mask is not the cause. */
