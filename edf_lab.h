@@ -17,9 +17,10 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Starts a doctor that watches the first 300 steps of a training. It prints what is wrong, with
-   names, numbers and a hint. Each finding is printed once, and a cause hides its symptoms. A
-   healthy program prints nothing. There are rules about
+/* Starts a doctor that watches the first 300 steps of a training. If one of its rules finds a
+   mistake, it prints names, numbers and a hint. It does not know all mistakes, and now and then
+   a healthy program breaks a rule: bench/doctor has the numbers. Each finding is printed once,
+   and a cause hides its symptoms. There are rules about
      data        NaN, bad scales, equal rows, sorted labels, targets that cannot be reached
      program     softmax twice or missing, exchanged arguments, an index summed alone, two
                  batches, nothing nonlinear, no gradient, a look at the future, unused nodes
@@ -28,7 +29,7 @@ extern "C" {
                  edf.training
    Nothing is run again, and the parameters are the same bits as without a doctor. Call it
    again to watch another loss, or one that was built again. Errors: the loss is not computed.
-   edf_check looks once, before training. It runs Forward and Backward, prints what is wrong,
+   edf_check looks once, before training. It runs Forward and Backward, prints what it finds,
    and returns the number of findings. Then it restores the graph, so that it changes nothing.
    Errors: as edf_backward. */
 void edf_doctor(edf_node *loss);
@@ -131,7 +132,7 @@ typedef struct {
   void (*earlier)(edf_event event, edf_node *x);     /* edf.told before the doctor            */
   edf_node *part[EDF_LAB__PARTS];        /* the parts of the program, or NULL                 */
   int classes;                           /* 0 if there are no labels                          */
-  edf_lab__note *note;                   /* by node                                           */
+  edf_lab__note *note[EDF_COMPNODE + 1]; /* by kind and position                              */
   char said[64];                         /* by rule: 1 if it has reported                     */
   int found;                             /* number of findings                                */
   /* the evidence of a rule */
@@ -594,10 +595,18 @@ static void edf_lab__report(const edf_lab__doctor *d, const char *says, const ch
   fflush(stdout);
 }
 
+/* Returns the notes about x. */
+static edf_lab__note *edf_lab__note_of(edf_lab__doctor *d, const edf_node *x) {
+  edf_lab__note **of = &d->note[x->kind];
+  size_t n = 16;
+  while (n <= (size_t)x->position) n *= 2;
+  *of = (edf_lab__note *)edf_keep(*of, n * sizeof **of);
+  return *of + x->position;
+}
+
 /* Applies the rules of a moment to their nodes. */
 static void edf_lab__consult(edf_lab__doctor *d, int when) {
   int n = edf_lab__n_nodes(), n_rules = (int)(sizeof edf_lab__rules / sizeof *edf_lab__rules);
-  d->note = (edf_lab__note *)edf_keep(d->note, (size_t)n * sizeof *d->note);
   for (int k = 0; k < n_rules; k++) {
     int of = edf_lab__rules[k].of, symptom = edf_lab__rules[k].symptom;
     if (!(edf_lab__rules[k].when & when) || (symptom && d->found)) continue;
@@ -606,7 +615,7 @@ static void edf_lab__consult(edf_lab__doctor *d, int when) {
       if (of < EDF_LAB__LOSS ? (int)x->kind != of : x != d->part[of]) continue;
       if (x->kind == EDF_COMPNODE && !x->active) continue;
       d->y = NULL;
-      d->n = &d->note[i];
+      d->n = edf_lab__note_of(d, x);
       if (of > EDF_LAB__DATA) d->s = edf_lab__stats(x);
       if (!edf_lab__rules[k].broken(d, x)) continue;
       edf_lab__report(d, edf_lab__rules[k].says, edf_lab__rules[k].hint);
@@ -619,10 +628,10 @@ static void edf_lab__consult(edf_lab__doctor *d, int when) {
 /* ---- What happens in a step */
 /* Notes the Parameters and their gradients, before the step. */
 static void edf_lab__look(edf_lab__doctor *d) {
-  edf_lab__note *n = d->note + edf.n_inputs;         /* of the first Parameter                */
   double squares = 0;
-  for (int i = 0; i < edf.n_parameters; i++, n++) {
+  for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
+    edf_lab__note *n = edf_lab__note_of(d, p);
     size_t bytes = p->size * sizeof *n->before;
     n->norm = edf_lab__learns(p) ? edf_lab__norm(edf_grad(p), p->size) : 0;
     n->before = (edf_real *)memcpy(edf_keep(n->before, bytes), edf_value(p), bytes);
@@ -633,21 +642,21 @@ static void edf_lab__look(edf_lab__doctor *d) {
 }
 
 /* Returns 1 if a Parameter has moved since it was noted. */
-static int edf_lab__has_moved(const edf_lab__doctor *d) {
-  const edf_lab__note *n = d->note + edf.n_inputs;
+static int edf_lab__has_moved(edf_lab__doctor *d) {
   for (int i = 0; i < edf.n_parameters; i++) {
-    size_t bytes = edf.parameters[i]->size * sizeof(edf_real);
-    if (edf_array_bytes(n[i].before) >= bytes &&
-        memcmp(n[i].before, edf_value(edf.parameters[i]), bytes)) return 1;
+    edf_node *p = edf.parameters[i];
+    const edf_real *before = edf_lab__note_of(d, p)->before;
+    size_t bytes = p->size * sizeof *before;
+    if (edf_array_bytes(before) >= bytes && memcmp(before, edf_value(p), bytes)) return 1;
   }
   return 0;
 }
 /* Compares the Parameters with those before the step. */
 static void edf_lab__look_at_moves(edf_lab__doctor *d) {
-  edf_lab__note *n = d->note + edf.n_inputs;
   double rise = 0, squares = 0, left = 0, size = 0;
-  for (int i = 0; i < edf.n_parameters; i++, n++) {
+  for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
+    edf_lab__note *n = edf_lab__note_of(d, p);
     const edf_real *v = edf_value(p), *g = n->norm > 0 ? edf_grad(p) : NULL;
     double far = 0;
     if (edf_array_bytes(n->before) < p->size * sizeof *v) continue;  /* a new one             */
@@ -728,7 +737,10 @@ int edf_check(edf_node *loss) {
   edf_lab__find_parts(d, loss);
   edf_lab__consult(d, EDF_LAB__FIRST | EDF_LAB__LEARNT);
   edf_restore(taken);
-  return d->found;
+  int found = d->found;
+  for (int kind = 0; kind <= EDF_COMPNODE; kind++) edf_release(d->note[kind]);
+  edf_release(d);
+  return found;
 }
 
 /* ==== >>plot  Curves ====================================================================== */

@@ -234,6 +234,33 @@ TEST(the_doctor_changes_no_bit) {
   }
 }
 
+/* The doctor begins in a Backward that runs step by step, and nodes are added between steps. */
+static void add_nodes(void) {
+  edf_real data[2] = { 1, 2 };
+  edf_node *x = edf_input("x[b]"), *w = edf_parameter("w");
+  edf_node *y = Mean(Square(Sub(Mul(x, w), edf_input("y"))));
+  edf_feed(x, data, 2);
+  edf_feed(edf.inputs[1], data, 1);
+  Forward();
+  edf_step_backward();
+  edf_doctor(y);
+  while (edf_step_backward()) continue;
+  for (int k = 0; k < 60; k++) {
+    edf_feed(edf_input("more%d", k), data, 1);
+    edf_parameter("w%d[2]", k);
+    edf_real before = *w->value;
+    SGD((edf_real)0.01);
+    CHECK(*w->value != before, "step %d moves nothing", k);
+    Forward();
+    Backward(y);
+  }
+}
+TEST(nodes_are_added_while_the_doctor_watches) {
+  CAPTURE(add_nodes());
+  CHECK(!panicked && strstr(captured, "the parameter w0 is never used"), "%s %s", caught,
+        captured);
+}
+
 TEST(a_wrong_loss_is_refused) {
   STOPS(edf_doctor(NULL), "edf_doctor|NULL");
   STOPS(edf_doctor(edf_input_at("hw1.c", 1, "x[b,2]")), "Input|\"x\"|hw1.c:1|CompNode");
