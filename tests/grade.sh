@@ -229,6 +229,19 @@ broken_later() {
   verdict $? sandbox-second-part
 }
 
+# The compiler waits for a terminal. It is stopped, and the report says so.
+stuck_compiler() {
+  why='it is not stopped, or the report does not say so'
+  [ -r /dev/ptmx ] || { echo 'skip grade-stuck-compiler: no /dev/ptmx'; return; }
+  { echo '#include "/dev/ptmx"'; cat "$dir/ps1.c"; } > "$home/stuck.c"
+  (cd "$kit" && $run env TMPDIR="$home/tmp" GRADE_COMPILER_SECONDS=2 make -s FILE="$home/stuck.c" \
+    ID=ann grade) > "$dir/out" 2>&1 < /dev/null
+  has 'the compiler was stopped: it has 2 seconds' && has '^total  *0 of 100 ' &&
+    ! ps -eo args | grep -v grep | grep -q "$home/stuck.c"
+  verdict $? stuck-compiler
+  rm "$home/stuck.c"
+}
+
 no_random() {
   why='it grades with numbers that a program could guess'
   grade_in_kit '' $run env LD_PRELOAD="$kit/broken.so" BROKEN='fopen 0 2'
@@ -286,6 +299,10 @@ sandbox() {
   chmod a+rx "$kit/cc"
   refused other-system system $run $other
   asked other-system $run $other
+  refused few-files 'open files' $run sh -c 'ulimit -n 20; exec "$@"' sh
+  refused little-memory memory $run sh -c 'ulimit -v 1000000; exec "$@"' sh
+  refused little-time "compiler's time" $run sh -c 'ulimit -t 2; exec "$@"' sh
+  stuck_compiler
   library && broken user $run && broken_later && no_random
   root
   rm -rf "$kit"

@@ -72,9 +72,16 @@ static void grade_write_reports(void);
 static int grade_count(void);
 static int grade_is_chosen(int part);
 
+/* The folder has the student's program, and what a compiler that was stopped has left. */
 static void grade_clean(void) {
+  char name[1400];
+  DIR *all = opendir(grade.folder);
   rmdir(grade.here);
-  unlink(grade.program);
+  for (struct dirent *each; all && (each = readdir(all));) {
+    snprintf(name, sizeof name, "%s/%s", grade.folder, each->d_name);
+    unlink(name);
+  }
+  if (all) closedir(all);
   rmdir(grade.folder);
 }
 
@@ -114,15 +121,17 @@ static const sandbox_step
 
 /* The judge reads a text of the student. The compiler reads the student's file. */
 static const sandbox_step grade_judge_steps[] = {
-  { "judge's memory", "RLIMIT_AS: at most 4 GB", SANDBOX_SHELL, sandbox_set_limit,
+  { "judge's memory", "RLIMIT_AS: 4 GB", SANDBOX_SHELL, sandbox_set_limit,
     RLIMIT_AS, (rlim_t)4 << 30 },
-  { "judge's output", "RLIMIT_FSIZE: at most a megabyte", SANDBOX_SHELL, sandbox_set_limit,
+  { "judge's output", "RLIMIT_FSIZE: a megabyte", SANDBOX_SHELL, sandbox_set_limit,
     RLIMIT_FSIZE, 1 << 20 },
   { NULL, NULL, NULL, NULL, 0, 0 }
 }, grade_compiler_steps[] = {
-  { "compiler's time", "RLIMIT_CPU: at most 60 seconds", SANDBOX_SHELL, sandbox_set_limit,
+  { "compiler's time", "RLIMIT_CPU: 60 seconds", SANDBOX_SHELL, sandbox_set_limit,
     RLIMIT_CPU, 60 },
-  { "compiler's output", "RLIMIT_FSIZE: at most 64 MB", SANDBOX_SHELL, sandbox_set_limit,
+  { "compiler's memory", "RLIMIT_AS: 4 GB", SANDBOX_SHELL, sandbox_set_limit,
+    RLIMIT_AS, (rlim_t)4 << 30 },
+  { "compiler's output", "RLIMIT_FSIZE: 64 MB", SANDBOX_SHELL, sandbox_set_limit,
     RLIMIT_FSIZE, 64 << 20 },
   { NULL, NULL, NULL, NULL, 0, 0 }
 };
@@ -402,11 +411,13 @@ static void grade_print_autolab(void) {
   printf("}}\n");
 }
 
-/* ---- The student's file, compiled by a command, GRADE_COMPILE, that reads $FILE, $PROGRAM.
-   r gets the reason if it does not compile. */
+/* ---- The student's file, compiled by a command, GRADE_COMPILE, that reads $FILE, $PROGRAM. It
+   is stopped after GRADE_COMPILER_SECONDS. r gets the reason if it does not compile. */
 static int grade_compile(const char *file, grade_result *r) {
   const char *command = getenv("GRADE_COMPILE");
   int said = grade_file(), status;
+  const char *set = getenv("GRADE_COMPILER_SECONDS");
+  double seconds = set ? atof(set) : 120;            /* The file may include one that waits.  */
   const char *why = access(file, R_OK) ? "cannot be read" : "does not compile";
   if (!command) grade_fail("no GRADE_COMPILE: ", "make grade sets it");
   pid_t pid = grade_fork(COMPILER_PROCESS);
@@ -415,14 +426,18 @@ static int grade_compile(const char *file, grade_result *r) {
     setenv("LC_ALL", "C", 1);
     setenv("FILE", file, 1);
     setenv("PROGRAM", grade.program, 1);
+    setenv("TMPDIR", grade.folder, 1);
     if (!sandbox_require(&grade_descriptor_step, grade_descriptors(keep, 3)) ||
         !sandbox_run(grade_compiler_steps)) _exit(126);
     sandbox.report->entered = 1;
     execl("/bin/sh", "sh", "-c", command, (char *)NULL);
     _exit(127);
   }
-  waitpid(pid, &status, 0);
+  status = grade_end(pid, (int)(1000 * seconds));
+  grade_kill_rest();
   if (!reports[COMPILER_PROCESS].entered) grade_refuse(&reports[COMPILER_PROCESS]);
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+    grade_say(r, "the compiler was stopped%s: it has %g seconds\n", "", seconds);
   if (status) {
     grade_say(r, "%s, so nothing is graded\n", edf_fmt("%s %s", judge.file, why), 0);
     grade_take(r, said, "| ");

@@ -240,7 +240,8 @@ static int sandbox_set_privileges(const sandbox_step *s) {
 }
 #endif
 
-/* ---- Resources. A limit that is lower already stays. */
+/* ---- Resources. If a limit is lower already, and cannot be raised, a right program would lose
+   points. So this is a limit that cannot be set. */
 #if defined __GLIBC__ && defined _GNU_SOURCE
 typedef __rlimit_resource_t sandbox_resource;
 #else
@@ -251,10 +252,9 @@ static int sandbox_limit(sandbox_resource what, rlim_t soft, rlim_t hard) {
   struct rlimit limit;
   if (getrlimit(what, &limit)) return 0;
   if (limit.rlim_max > hard) limit.rlim_max = hard;
-  if (limit.rlim_cur > soft) limit.rlim_cur = soft;
-  if (limit.rlim_cur > limit.rlim_max) limit.rlim_cur = limit.rlim_max;
+  limit.rlim_cur = soft;
   if (setrlimit(what, &limit) || getrlimit(what, &limit)) return 0;
-  return limit.rlim_cur <= soft && limit.rlim_max <= hard;
+  return limit.rlim_cur == soft && limit.rlim_max <= hard;
 }
 
 static int sandbox_set_limit(const sandbox_step *s) {
@@ -337,11 +337,11 @@ static const sandbox_step sandbox_steps[] = {
 #endif
   { "time", "RLIMIT_CPU: the seconds of the part", SANDBOX_SHELL, sandbox_set_time,
     RLIMIT_CPU, 0 },
-  { "memory", "RLIMIT_AS: at most 2 GB", SANDBOX_SHELL, sandbox_set_limit,
+  { "memory", "RLIMIT_AS: 2 GB", SANDBOX_SHELL, sandbox_set_limit,
     RLIMIT_AS, (rlim_t)2 << 30 },
-  { "output", "RLIMIT_FSIZE: at most a megabyte", SANDBOX_SHELL, sandbox_set_limit,
+  { "output", "RLIMIT_FSIZE: a megabyte", SANDBOX_SHELL, sandbox_set_limit,
     RLIMIT_FSIZE, 1 << 20 },
-  { "open files", "RLIMIT_NOFILE: at most 32", SANDBOX_SHELL, sandbox_set_limit,
+  { "open files", "RLIMIT_NOFILE: 32", SANDBOX_SHELL, sandbox_set_limit,
     RLIMIT_NOFILE, 32 },
   { "core file", "RLIMIT_CORE: none", SANDBOX_SHELL, sandbox_set_limit, RLIMIT_CORE, 0 },
 #ifdef RLIMIT_NPROC
