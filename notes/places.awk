@@ -9,10 +9,15 @@ function defines(line, name) {
   return 2 * (line ~ "^(typedef )?struct " name " [{]" ||
               line ~ "^[a-zA-Z].*[ *(]" name "[)]?[(].*([{,]|[{].*[}])$")
 }
-function place(name, file,    line, n, k, found, best) {
+function place(name, file,    line, n, k, found, best, begun) {
   while ((getline line < (top "/" file)) > 0) {
     n++
-    if (index(line, name) && (k = defines(line, name)) > best) { best = k; found = n }
+    if (begun && line ~ /;/) begun = 0               # It was a declaration.
+    if (begun && line ~ /[{]/ && best < 2) { best = 2; found = begun }
+    if (begun && line ~ /[{;]/) begun = 0
+    if (!index(line, name) || !(k = defines(line, name))) continue
+    if (line ~ /,$/) begun = n
+    else if (k > best) { best = k; found = n }
   }
   close(top "/" file)
   return found
