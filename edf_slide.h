@@ -1771,6 +1771,7 @@ typedef struct edf_slide__statement {    /* a line that is an equation          
   unsigned fixed;                        /* indices that have a number in the present step    */
   int at[EDF_MAX_INDEX];                 /* the numbers of these indices                      */
   edf_node **step; size_t n_step;        /* the nodes of all steps; the first is step -1      */
+  char *is_read;                         /* for each step: 1 if a line reads it               */
 } edf_slide__statement;
 
 struct edf_slide__slide {
@@ -2661,19 +2662,33 @@ static int edf_slide__n_tensors(const edf_slide__expr *x) {
   return n;
 }
 
+/* Returns the softmax without brackets that ends product p, or NULL. ln softmax_k is one, too. */
+static const edf_slide__expr *edf_slide__last_softmax(const edf_slide__expr *p) {
+  const edf_slide__expr *f = p->in;
+  while (f && f->next) f = f->next;
+  while (f && f->sort == EDF_SLIDE__A_CALL && f->closed) {
+    f = f->in;
+    while (f && f->in && (f->sort == EDF_SLIDE__A_SUM || f->sort == EDF_SLIDE__A_PRODUCT))
+      for (f = f->in; f->next;) f = f->next;
+  }
+  int is = f && f->sort == EDF_SLIDE__AN_OVER && f->closed &&
+           (f->which == EDF_SLIDE__SOFTMAX_OVER || f->which == EDF_SLIDE__LOG_SOFTMAX_OVER);
+  return is ? f : NULL;
+}
+
 /* Stops if a term after softmax_k W[k,J] h[J] has a tensor: is it an argument of softmax? */
 static void edf_slide__check_softmax(const edf_slide__statement *l,
                                      const edf_slide__expr *sum) {
   const edf__scan *s = l->m.e.scan;
   for (const edf_slide__expr *p = sum->in, *f, *q; p; p = p->next) {
-    for (f = p->in; f && f->next; f = f->next) {}
-    int open = f && f->sort == EDF_SLIDE__AN_OVER && f->closed;
-    if (!open || (f->which != EDF_SLIDE__SOFTMAX_OVER
-                  && f->which != EDF_SLIDE__LOG_SOFTMAX_OVER)) continue;
     for (q = p->next; q && !edf_slide__n_tensors(q); q = q->next) {}
-    if (!q) continue;
-    const char *begin = f->at - s->size, *end = edf_slide__end_of_sum(begin);
-    const char *to = p->next->at, *argument = begin + strlen(f->at);
+    f = q ? edf_slide__last_softmax(p) : NULL;
+    if (!f) continue;
+    const char *name = f->at - s->size, *begin = p->at, *end = edf_slide__end_of_sum(name);
+    const char *to = p->next->at, *argument = name + strlen(f->at);
+    if (begin < s->text || begin > name) begin = name;
+    while (p == sum->in && strchr(" -", begin[-1])) begin--;         /* with its sign         */
+    begin += strspn(begin, " ");
     if (argument[-1] == '_') argument += strcspn(argument, "}") + 1;
     argument += strspn(argument, " ");
     while (to[-1] == ' ' || to[-1] == '+' || to[-1] == '-') to--;
@@ -3232,6 +3247,7 @@ static edf_node *edf_slide__now(const edf_slide__statement *l, const edf_slide__
   }
   edf_slide__drop_axes(r, by, by->n_loop);
   edf_node **step = edf_slide__step_at(by, time);
+  if (step) by->is_read[step - by->step] = 1;
   return step ? *step : NULL;
 }
 
@@ -3833,11 +3849,36 @@ static void edf_slide__check_classes(const edf_slide__statement *l, const char *
     edf__syntax(l->m.e.scan, at, "%d classes: a float has class numbers up to 16777216; use "
                 "cc -DEDF_REAL=double", n);
 }
+/* Returns 1 if v is read outside its tensor. */
+static int edf_slide__misses(const edf_slide__statement *l, const edf_slide__value *v) {
+  ptrdiff_t least, greatest;
+  int misses = 0;
+  for (int d = 0; d < v->at.rank; d++)
+    misses |= !v->at.place[d].by && !(v->node->batched >> d & 1) &&
+              edf_slide__reach(&l->m, &v->at.place[d], &least, &greatest) &&
+              (least < 0 || greatest >= v->node->dim[d]);
+  return misses;
+}
+/* Stops if a class number would be computed from an entry outside of a tensor in x. */
+static void edf_slide__check_inside(const edf_slide__statement *l, const edf_slide__expr *x) {
+  if (x->sort == EDF_SLIDE__A_TENSOR) {
+    const edf_ref *r = &l->m.e.ref[x->which];
+    edf_slide__value v = { l->of[x->which], 1, edf_slide__ref_now(l, *r) };
+    if (!edf_slide__running(l, r) && v.node && edf_slide__misses(l, &v))
+      edf__syntax(l->m.e.scan, x->at, "%s is read outside, where it is 0, and a class number is "
+                  "computed from that. Compute it on a line of its own, k[t] = ..., and look up "
+                  "with k[t-1]: then such an entry selects nothing", x->at);
+  }
+  for (const edf_slide__expr *k = x->in; k; k = k->next) edf_slide__check_inside(l, k);
+}
 /* Returns the class numbers that expression x gives. A tensor keeps its index positions, so
    that an entry that is read outside it selects nothing. */
 static edf_slide__value edf_slide__classes_from(edf_slide__statement *l, edf_slide__expr *x) {
   edf_slide__value k = edf_slide__value_of(l, x);
-  return x->sort == EDF_SLIDE__A_TENSOR && k.number == 1 ? k : edf_slide__dense(l, k);
+  int tensor = x->sort == EDF_SLIDE__A_TENSOR;
+  for (const edf_slide__expr *p = tensor ? x->in : x; p; p = tensor ? p->next : NULL)
+    edf_slide__check_inside(l, p);
+  return tensor && k.number == 1 ? k : edf_slide__dense(l, k);
 }
 
 /* Builds the Lookup of tensor x in `table`. If `entries` is given, builds the Scatter that adds
@@ -3950,6 +3991,42 @@ static edf_slide__value edf_slide__variance(edf_slide__statement *l, const edf_s
   return y;
 }
 
+/* Returns -x, with the indices of x. */
+static edf_node *edf_slide__negated(const edf_slide__statement *l, edf_node *x) {
+  edf_equation e;
+  edf_term minus = { -1, 0, NULL, 1, 1, l->m.e.scan->at, 0 };
+  edf_slide__letters names = edf_slide__letters_of(x);
+  memset(&e, 0, sizeof e);
+  e.scan = l->m.e.scan;
+  e.n_index = x->rank;
+  e.n_operand = 1;
+  *edf_slide__next_term(&e) = minus;
+  for (int f = 0; f < 2; f++) {
+    edf_ref *r = edf_slide__next_ref(&e);
+    memset(r, 0, sizeof *r);
+    r->name = f ? x->name : l->m.e.ref->name;
+    r->operand = f - 1;
+    r->rank = x->rank;
+    for (int d = 0; d < x->rank; d++) r->place[d].factor[d] = 1;
+  }
+  for (int d = 0; d < x->rank; d++) e.index[d].name = edf_slide__copy(names.name[d]);
+  edf__site at = { "Einsum", l->slide->site.file, l->slide->site.line };
+  edf_node *y = edf_slide__equation_node(&at, NULL, 0, &e, 1, &x);
+  return edf_slide__called(y, l->m.e.ref->name, "");
+}
+/* Prepares the argument of max_ and min_: max_ has v, or -v, and is minus infinity where v is
+   read outside. */
+static edf_slide__value edf_slide__compared(edf_slide__statement *l, edf_slide__value v,
+                                            int is_min, unsigned own) {
+  int misses = v.number == 1 && edf_slide__misses(l, &v);
+  if (misses && is_min) v.node = edf_slide__negated(l, v.node);
+  else if (is_min) v.number = -v.number;
+  if (!misses || !own) return v;         /* The equation of the maximum makes the copy.       */
+  edf_slide__value y = edf_slide__new_value(l, NULL, edf_slide__ref_has(&v.at));
+  y.node = edf_slide__terms(l, EDF_SLIDE__MAX, &y.at, &v, NULL);
+  return y;
+}
+
 /* Builds a function over indices that keeps or reduces them: softmax_i x, max_i x. If `log_of`
    is 1, builds the logarithm of a softmax. */
 static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide__expr *x,
@@ -3963,7 +4040,8 @@ static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide
   if (!v.node) v = edf_slide__number_value(l, 0);
   if (kind >= EDF_SLIDE__VARIANCE_OVER)
     v = edf_slide__guarded(l, v, x->masks & ~edf_slide__own_masks(l, x));
-  if (kind == EDF_SLIDE__MIN_OVER) v.number = -v.number;
+  if (kind == EDF_SLIDE__MIN_OVER || kind == EDF_SLIDE__MAX_OVER)
+    v = edf_slide__compared(l, v, kind == EDF_SLIDE__MIN_OVER, own);
   unsigned has = edf_slide__ref_has(&v.at), want = has | x->over, left;
   edf_slide__value keep = edf_slide__masks_test(l, softmax ? own : 0, want, 0);
   if (limit >= 0) want |= 1u << limit;
@@ -4031,6 +4109,18 @@ static edf_node *edf_slide__log_of_softmax(edf_slide__statement *l, const edf_no
   return edf__add_compnode(y);
 }
 
+/* Returns 1 if the tensor x of the line, or one of its class numbers, is read outside. */
+static int edf_slide__reads_outside(edf_slide__statement *l, edf_slide__expr *x) {
+  edf_slide__value v = { l->of[x->which], 1, edf_slide__ref_now(l, l->m.e.ref[x->which]) };
+  int outside = v.node && v.node->rank == v.at.rank && edf_slide__misses(l, &v);
+  for (edf_slide__expr *p = x->in; p && !outside; p = p->next) {
+    if (p->sort != EDF_SLIDE__A_TENSOR) continue;
+    edf_slide__value k = edf_slide__classes_from(l, p);
+    outside = !k.node || edf_slide__misses(l, &k);
+  }
+  return outside;
+}
+
 /* Builds ln P of a tensor x of the line that is the softmax Q. ln P[b,y[b]] becomes minus a
    SoftmaxLogLoss. */
 static edf_slide__value edf_slide__log_softmax_of(edf_slide__statement *l, edf_slide__expr *x,
@@ -4042,9 +4132,10 @@ static edf_slide__value edf_slide__log_softmax_of(edf_slide__statement *l, edf_s
   int single = edf_slide__row_dims(Q) == 1 && !edf_slide__is_causal(Q) && Q->n_in == 1;
   if (single && P == Q && by && !by->next && by->sort != EDF_SLIDE__A_GROUP &&
       by->place == v.at.rank - 1) {
-    k = edf_slide__dense(l, edf_slide__value_of(l, by));
+    k = edf_slide__classes_from(l, by);
     v.at.rank--;
-    if (k.node && edf_slide__is_plain(l, &v) && edf_slide__same_places(&v.at, &k.at)) {
+    if (k.node && !edf_slide__misses(l, &k) && edf_slide__is_plain(l, &v) &&
+        edf_slide__same_places(&v.at, &k.at)) {
       k.node = edf_softmax_log_loss_at(at->file, at->line, P->in[0], k.node);
       k.number = -1;
       return k;
@@ -4059,6 +4150,15 @@ static edf_slide__value edf_slide__log_softmax_of(edf_slide__statement *l, edf_s
   }
   l->of[x->which] = log_P;
   v = edf_slide__tensor_value(l, x);
+  if (v.node && edf_slide__reads_outside(l, x)) {      /* P is 0 there, and ln 0 is added.   */
+    l->of[x->which] = edf_slide__with_number(at, &edf_slide__test_op, P, 6);       /* P >= 0  */
+    edf_slide__value one = edf_slide__dense(l, edf_slide__tensor_value(l, x)), y = v;
+    one.node = edf_log_at(at->file, at->line, one.node);
+    one = edf_slide__lettered(l, one);
+    y = edf_slide__new_value(l, NULL, edf_slide__ref_has(&one.at));
+    y.node = edf_slide__terms(l, EDF_SLIDE__SUM, &y.at, &v, &one);
+    v = y;
+  }
   l->of[x->which] = P;
   return v;
 }
@@ -4067,7 +4167,7 @@ static edf_slide__value edf_slide__log_softmax_of(edf_slide__statement *l, edf_s
 typedef struct {
   edf_slide__expr *exponent, *others;    /* the sum of the arguments of exp; other factors    */
   unsigned over, masks;                  /* the indices that are summed; the masks            */
-  int n_sum;                             /* number of sums                                    */
+  int n_sum;                             /* number of sums that are not inside another        */
   double number;
 } edf_slide__log_parts;
 
@@ -4078,20 +4178,33 @@ static edf_slide__expr *edf_slide__copy_of(const edf_slide__expr *x) {
   copy->next = NULL;
   return copy;
 }
-/* Adds the factors of product x to `to`. Tests of masks are left out. */
+static int edf_slide__is_exp(const edf_slide__expr *f) {
+  return f->sort == EDF_SLIDE__A_CALL && edf_slide__functions[f->which].unary == edf_exp_at;
+}
+/* Returns 1 if product x has a factor exp, also in a factor that is a sum of one term. */
+static int edf_slide__has_exp(const edf_slide__expr *x) {
+  int has = 0;
+  for (const edf_slide__expr *f = x->in; f; f = f->next)
+    has |= edf_slide__is_exp(f) ||
+           (f->sort == EDF_SLIDE__A_SUM && !f->in->next && edf_slide__has_exp(f->in));
+  return has;
+}
+/* Adds the factors of product x to `to`. A factor that is a sum of one term with exp gives its
+   factors. Tests of masks are left out. */
 static void edf_slide__find_parts(const edf_slide__statement *l, const edf_slide__expr *x,
-                                  edf_slide__log_parts *to) {
-  to->n_sum += x->over != 0;
+                                  unsigned around, edf_slide__log_parts *to) {
+  to->n_sum += x->over && !around;
   to->over |= x->over;
+  around |= x->over;
   to->masks |= x->masks;
   to->number *= x->number;
   for (const edf_slide__expr *f = x->in; f; f = f->next) {
     int is_mask = 0;
     for (int m = 0; m < l->n_mask; m++) is_mask |= f->in && f->in == l->mask[m].test->in;
     if (is_mask && f->sort == EDF_SLIDE__A_TEST) continue;
-    if (f->sort == EDF_SLIDE__A_SUM && !f->in->next) edf_slide__find_parts(l, f->in, to);
-    else if (f->sort == EDF_SLIDE__A_CALL &&
-             edf_slide__functions[f->which].unary == edf_exp_at) {
+    if (f->sort == EDF_SLIDE__A_SUM && !f->in->next && edf_slide__has_exp(f->in))
+      edf_slide__find_parts(l, f->in, around, to);
+    else if (edf_slide__is_exp(f)) {
       edf_slide__expr *p = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, f->at,
                                                edf_slide__copy_of(f->in));
       p->masks = f->masks;
@@ -4106,7 +4219,7 @@ static edf_slide__value edf_slide__log_sum(edf_slide__statement *l, const edf_sl
   edf_slide__log_parts of = { NULL, NULL, 0, 0, 0, 1 };
   edf_slide__value none = edf_slide__new_value(l, NULL, 0), w = none, u, y, test;
   if (x->sort != EDF_SLIDE__A_SUM || x->in->next) return none;
-  edf_slide__find_parts(l, x->in, &of);
+  edf_slide__find_parts(l, x->in, 0, &of);
   if (!of.exponent || of.n_sum != 1) return none;
   unsigned own = 0;
   edf_slide__expr *sum = edf_slide__new_expr(EDF_SLIDE__A_SUM, x->at, of.exponent);
@@ -4146,15 +4259,65 @@ static edf_slide__expr *edf_slide__bare(edf_slide__expr *x) {
   while (x->sort == EDF_SLIDE__A_SUM && !x->in->next && edf_slide__only(x->in)) x = x->in->in;
   return x;
 }
-/* Builds a stable ln x. Returns no node if x is neither a softmax nor a sum of exp. */
-static edf_slide__value edf_slide__log_value(edf_slide__statement *l, edf_slide__expr *x) {
+/* Builds a stable ln x of a softmax x. Returns no node if x is another expression. */
+static edf_slide__value edf_slide__log_of_one(edf_slide__statement *l, edf_slide__expr *x) {
   x = edf_slide__bare(x);
   edf_node *P = x->sort == EDF_SLIDE__A_TENSOR ? l->of[x->which] : NULL;
   edf_node *Q = P ? edf_slide__softmax_of(P) : NULL;
   if (Q) return edf_slide__log_softmax_of(l, x, Q);
   if (x->sort == EDF_SLIDE__AN_OVER && x->which == EDF_SLIDE__SOFTMAX_OVER)
     return edf_slide__over_value(l, x, 1);
-  return edf_slide__log_sum(l, x);
+  return edf_slide__new_value(l, NULL, 0);
+}
+static edf_slide__value edf_slide__call_value(edf_slide__statement *l, edf_slide__expr *x);
+/* Builds ln(P Q^2 w) as ln P + 2 ln Q + ln w, for softmaxes P, Q and other factors w. `call` is
+   the logarithm of x. Returns no node if x is no such product. */
+static edf_slide__value edf_slide__log_product(edf_slide__statement *l, edf_slide__expr *x,
+                                               const edf_slide__expr *call) {
+  edf_slide__value term[EDF_SLIDE__MAX_REF], none = edf_slide__new_value(l, NULL, 0), y = none;
+  const edf_slide__expr *p = x->in;
+  edf_slide__expr *others = NULL;
+  edf_slide__making to;
+  unsigned has = 0;
+  int n = 0;
+  if (x->sort != EDF_SLIDE__A_SUM || p->next || p->over || p->masks) return none;
+  for (edf_slide__expr *f = p->in; f; f = f->next) {
+    double power = 1;
+    int powers = f->sort == EDF_SLIDE__A_POWER && edf_slide__constant(l, f->in->next, &power);
+    if (n < EDF_SLIDE__MAX_REF - 1) y = edf_slide__log_of_one(l, powers ? f->in : f);
+    if (n == EDF_SLIDE__MAX_REF - 1 || !y.node)
+      others = edf_slide__append_expr(others, edf_slide__copy_of(f));
+    else {
+      y.number *= power;
+      term[n++] = y;
+    }
+  }
+  if (!n) return none;
+  edf_slide__expr *rest = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, p->at, others);
+  edf_slide__expr of_rest = *call;
+  rest->number = p->number;
+  of_rest.in = edf_slide__new_expr(EDF_SLIDE__A_SUM, p->at, rest);
+  of_rest.next = NULL;
+  if (others) term[n++] = edf_slide__call_value(l, &of_rest);
+  else if (!(p->number == 1)) term[n++] = edf_slide__number_value(l, log(p->number));
+  for (int k = 0; k < n; k++) has |= edf_slide__ref_has(&term[k].at);
+  y = edf_slide__new_value(l, NULL, has);
+  edf_slide__begin_equation(&to, l, &y.at);
+  for (int k = 0; k < n; k++) edf_slide__add_term(&to, &term[k], NULL, NULL);
+  y.node = edf_slide__end_equation(&to, NULL, EDF_SLIDE__SUM);
+  return y;
+}
+/* Builds a stable ln x. Returns no node if x has neither a softmax nor a sum of exp. */
+static edf_slide__value edf_slide__log_value(edf_slide__statement *l, edf_slide__expr *x,
+                                             const edf_slide__expr *call) {
+  edf_slide__value y = edf_slide__log_of_one(l, x);
+  x = edf_slide__bare(x);
+  if (!y.node) y = edf_slide__log_sum(l, x);
+  if (x->sort == EDF_SLIDE__A_POWER) {   /* as a product of one factor                        */
+    edf_slide__expr *p = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, x->at, edf_slide__copy_of(x));
+    x = edf_slide__new_expr(EDF_SLIDE__A_SUM, x->at, p);
+  }
+  return y.node ? y : edf_slide__log_product(l, x, call);
 }
 
 /* ---- Functions, powers, and any expression. Returns the argument of a function as a plain
@@ -4187,7 +4350,7 @@ static edf_slide__value edf_slide__call_value(edf_slide__statement *l, edf_slide
     return edf_slide__new_value(l, g(at->file, at->line, a.node, b.node), has);
   }
   if (f == edf_log_at) {
-    edf_slide__value log = edf_slide__log_value(l, x->in);
+    edf_slide__value log = edf_slide__log_value(l, x->in, x);
     if (log.node) return log;
   }
   edf_slide__value v = edf_slide__argument(l, x->in);
@@ -4637,6 +4800,7 @@ static void edf_slide__begin_steps(edf_slide__statement *l) {
   }
   l->n_step = n;
   l->step = (edf_node **)edf_slide__tree(n * sizeof *l->step);
+  l->is_read = (char *)edf_slide__tree(n);
 }
 
 /* Returns the line that defines the tensor of l. It is l, unless l gives entries: h[b,-1,j] =
@@ -4750,6 +4914,32 @@ static void edf_slide__run_steps(edf_slide__statement *from, edf_slide__statemen
     }
 }
 
+/* Stops if l gives a step -1 or T of the tensor of `by`, and no line reads it. */
+static void edf_slide__check_read_step(const edf_slide__statement *l,
+                                       const edf_slide__statement *by) {
+  int read = 0, outside = -1;
+  for (int k = 0; k < by->n_loop; k++) {
+    const edf_place *p = &l->m.e.ref->place[by->axis[k]];
+    if (l->loop[k] < 0 && (p->constant < 0 || p->constant >= edf_slide__times_of(by, k)))
+      outside = k;
+  }
+  for (size_t i = 0; i < by->n_step && outside >= 0; i++) {
+    size_t at = i;
+    int its = 1;
+    for (int k = by->n_loop - 1; k >= 0; k--) {
+      size_t n = (size_t)edf_slide__times_of(by, k) + 2;
+      its &= l->loop[k] >= 0 ||
+             (int)(at % n) - 1 == l->m.e.ref->place[by->axis[k]].constant;
+      at /= n;
+    }
+    read |= its && by->is_read[i];
+  }
+  if (outside < 0 || read) return;
+  edf__syntax(l->m.e.scan, l->m.e.ref->place[by->axis[outside]].at, "nothing reads this step "
+              "of %s: its own steps are 0 to %ld", l->m.e.ref->name,
+              (long)edf_slide__times_of(by, outside) - 1);
+}
+
 /* Runs the recurrence of the lines from .. to-1. Lines that give its entries run first. */
 static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from,
                              edf_slide__statement *to) {
@@ -4775,6 +4965,9 @@ static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from,
     edf_slide__run_steps(l, l + 1);
   }
   edf_slide__run_steps(from, to);
+  for (l = first; l < end; l++)
+    if (l->entry && edf_slide__belongs(l, from, to))
+      edf_slide__check_read_step(l, edf_slide__given_by(l));
   for (l = from; l < to; l++) {
     if (l->entry || l->y) continue;
     edf_node *some = NULL;
