@@ -298,8 +298,8 @@ void *edf_state(edf_node *y, size_t bytes);
 
 /* Sets the name that messages and prints show, and returns the node. A node is named after its
    op and position, an Einsum after its left-hand side. edf_label returns the name, or h@119 for
-   a CompNode if several nodes are named h. Names and labels are copies, and last as long as the node, also
-   after it gets another name. But the names of files are not copied. */
+   a CompNode if several nodes are named h. Names and labels are copies, and last as long as the
+   node, also after it gets another name. But the names of files are not copied. */
 edf_node *edf_name(edf_node *node, const char *name);
 const char *edf_label(const edf_node *node);
 
@@ -4064,8 +4064,8 @@ edf_node *edf_node_at(const edf_op *op, const char *file, int line, int n, edf_n
 EDF__NORETURN void edf_stop(const char *format, ...) EDF__PRINTF(1, 2);
 
 /* Stops unless x is a node of this graph. x is not read before. The message names the call, and
-   x as `name`: "edf_view", "the node". edf_expect_kind also stops if x has another kind, or is a
-   copy of a node, which its code gets in edf_gradcheck. */
+   x as `name`: "edf_view", "the node". edf_expect_kind also stops if x has another kind, or if
+   it is a copy, as the code of a node gets in edf_gradcheck. */
 void edf_expect_node(const char *call, const char *name, const edf_node *x);
 void edf_expect_kind(const char *call, const char *name, const edf_node *x, edf_kind kind);
 

@@ -2662,7 +2662,7 @@ static int edf_slide__n_tensors(const edf_slide__expr *x) {
   return n;
 }
 
-/* Returns the softmax without brackets that ends product p, or NULL. ln softmax_k is one, too. */
+/* Returns the softmax without brackets that ends product p, also behind ln, or NULL. */
 static const edf_slide__expr *edf_slide__last_softmax(const edf_slide__expr *p) {
   const edf_slide__expr *f = p->in;
   while (f && f->next) f = f->next;
@@ -3865,9 +3865,9 @@ static void edf_slide__check_inside(const edf_slide__statement *l, const edf_sli
     const edf_ref *r = &l->m.e.ref[x->which];
     edf_slide__value v = { l->of[x->which], 1, edf_slide__ref_now(l, *r) };
     if (!edf_slide__running(l, r) && v.node && edf_slide__misses(l, &v))
-      edf__syntax(l->m.e.scan, x->at, "%s is read outside, where it is 0, and a class number is "
-                  "computed from that. Compute it on a line of its own, k[t] = ..., and look up "
-                  "with k[t-1]: then such an entry selects nothing", x->at);
+      edf__syntax(l->m.e.scan, x->at, "%s is read outside, where it is 0, and a class number "
+                  "is computed from that. Compute it on a line of its own, k[t] = ..., and look "
+                  "up with k[t-1]: then such an entry selects nothing", x->at);
   }
   for (const edf_slide__expr *k = x->in; k; k = k->next) edf_slide__check_inside(l, k);
 }
@@ -4314,7 +4314,8 @@ static edf_slide__value edf_slide__log_value(edf_slide__statement *l, edf_slide_
   x = edf_slide__bare(x);
   if (!y.node) y = edf_slide__log_sum(l, x);
   if (x->sort == EDF_SLIDE__A_POWER) {   /* as a product of one factor                        */
-    edf_slide__expr *p = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, x->at, edf_slide__copy_of(x));
+    edf_slide__expr *p = edf_slide__copy_of(x);
+    p = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, x->at, p);
     x = edf_slide__new_expr(EDF_SLIDE__A_SUM, x->at, p);
   }
   return y.node ? y : edf_slide__log_product(l, x, call);
