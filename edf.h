@@ -4857,9 +4857,33 @@ static int edf__is_at_kink(edf__check *c, edf__entry_tried *e) {
   return edf__is_wrong(c, e) && (nearer || (!smooth && between));
 }
 
+static double edf__greatest(const edf_real *v, size_t n) {
+  double most = 0;
+  for (size_t i = 0; i < n; i++) most = fmax(most, fabs((double)v[i]));
+  return most;
+}
+/* Returns about how large the terms are that backward adds to x.grad. They may cancel, and then
+   rounding errors of this size are left. */
+static double edf__size_of_terms(const edf__check *c, const edf_node *x) {
+  double size = 0;
+  for (int i = 0; i < edf.n_compnodes && !c->alone; i++) {
+    edf_node *y = edf.compnodes[i];
+    int reads = 0;
+    double other = 1;
+    for (int k = 0; k < y->n_in; k++) {
+      const edf_node *in = y->in[k];
+      reads |= in == x;
+      if (in != x && in->value) other = fmax(other, edf__greatest(in->value, in->size));
+    }
+    if (reads && edf__runs_backward(y) && edf_grad(y))
+      size += other * edf__greatest(y->grad, y->size);
+  }
+  return size < HUGE_VAL ? size : 0;
+}
+
 /* Tries the entries of x, every n-th of a large tensor. Returns the worst error. */
 static double edf__compare(edf__check *c, edf_node *x) {
-  double most = 0, blur = 0;
+  double most = 0, blur = 0, rounded;
   size_t step = x->size / EDF__TRIES + 1, kept = 0;
   c->x = x;
   c->n = (x->size + step - 1) / step;
@@ -4867,6 +4891,8 @@ static double edf__compare(edf__check *c, edf_node *x) {
   memcpy(c->centre, c->y->value, c->y->size * sizeof *c->centre);
   edf__check_backward(c, 0, 1);
   if (!c->alone) edf_grad(x);
+  rounded = 16 * (EDF_REAL_IS_DOUBLE ? DBL_EPSILON : FLT_EPSILON) / edf__tolerance *
+            edf__size_of_terms(c, x);
   for (size_t k = 0; k < c->n; k++) {
     c->entry[k].i = k * step;
     c->entry[k].yours = (double)x->grad[k * step];
@@ -4874,10 +4900,11 @@ static double edf__compare(edf__check *c, edf_node *x) {
   for (edf__entry_tried *e = c->entry; e < c->entry + c->n; e++) {
     e->numeric = edf__slope(c, e->i, edf__h);
     most = fmax(most, fmax(fabs(e->yours), fabs(e->numeric)));
+    most = fmax(most, fmax(fabs(c->left), fabs(c->right)));    /* At a minimum they cancel.   */
     if (e->numeric != 0) blur = fmax(blur, c->blur);
   }
   c->rounding = (blur > 0 ? blur : c->blur) / edf__tolerance + 1e-30;
-  c->floor = edf__small * (most < HUGE_VAL ? most : 0) + c->rounding;
+  c->floor = edf__small * (most < HUGE_VAL ? most : 0) + c->rounding + rounded;
   c->error = 0;
   c->n_kink = c->n_wrong = c->worst = 0;
   for (size_t k = 0; k < c->n; k++) {
@@ -4953,27 +4980,58 @@ static int edf__fits(const edf__check *c, size_t n) { return c->n && c->n - n <=
 
 /* ---- Mistakes of a node that computes each entry from one entry of x. */
 
-/* Returns what is wrong if one of two terms is missing or has the wrong sign. One of them is
-   y.grad times 1, y, y/x, x or y^2: y/x for x f(x), and y^2 for tanh. */
+/* Returns 1 if x[i] changes y[i] alone. The entry that is tried is the worst one. */
+static int edf__maps_entries(edf__check *c) {
+  size_t i = c->entry[c->worst].i;
+  if (!c->alone || c->y->size != c->x->size) return 0;
+  edf__slope(c, i, edf__h);
+  for (size_t k = 0; k < c->y->size; k++)
+    if (k != i && c->up[k] != c->y->value[k]) return 0;
+  edf__check_forward(c);
+  return 1;
+}
+
+/* Returns the a of  v[k] = a term[k]  for nearly all entries, or 0. A term that is small, or is
+   all of the derivative, proves nothing. */
+static double edf__multiple(const edf__check *c, const double *v, const double *term) {
+  double vt = 0, tt = 0;
+  size_t fits = 0, matters = 0;
+  for (size_t k = 0; k < c->n; k++) { vt += v[k] * term[k]; tt += term[k] * term[k]; }
+  double a = tt > 0 && tt < HUGE_VAL ? vt / tt : 0;
+  for (size_t k = 0; k < c->n; k++) {
+    const edf__entry_tried *e = &c->entry[k];
+    double left = fabs(v[k] - a * term[k]), numeric = fabs(e->numeric);
+    fits += left <= edf__tolerance * (fabs(e->yours) + numeric + c->floor);
+    matters += fabs(a * term[k]) > c->floor && fabs(e->numeric - a * term[k]) > c->floor;
+  }
+  return edf__fits(c, fits) && matters > c->n / 2 && c->n > 3 ? a : 0;
+}
+/* Returns what is wrong if one of two terms is missing or has the wrong sign. One of them is a
+   multiple of y.grad, y.grad y, ...: y/x for x f(x), and y^2 for tanh. */
 static const char *edf__wrong_term(const edf__check *c) {
-  static const char *const said[] = {
-    "a term is missing: as the second one of the product rule",
-    "a term is missing: as the first one of the product rule", "the sign of one of two terms"
-  };
-  for (int term = 0; term < 5; term++)
-    for (int how = 0; how < 4; how++) {
-      size_t fits = 0, matters = 0;
-      for (size_t k = 0; k < c->n; k++) {
-        const edf__entry_tried *e = &c->entry[k];
-        double x = (double)c->x->value[e->i], y = (double)c->centre[e->i];
-        double by[] = { 1, y, y / x, x, y * y }, one = (double)c->r[e->i] * by[term];
-        double other = e->numeric - one;
-        double would_be[] = { one, other, one - other, other - one };
-        fits += edf__relative_error(c, e->yours, would_be[how]) <= edf__tolerance;
-        matters += fabs(one) > c->floor && fabs(other) > c->floor;
-      }
-      if (edf__fits(c, fits) && matters > c->n / 2) return said[how < 2 ? how : 2];
+  static const char *const by[] = { "", " y", " y/x", " x", " y^2", " x^2" };
+  enum { TERMS = 6 };
+  double *v = (double *)edf_keep(NULL, 4 * c->n * sizeof *v), *term = v + 3 * c->n;
+  for (int t = 0; t < TERMS; t++) {
+    for (size_t k = 0; k < c->n; k++) {
+      const edf__entry_tried *e = &c->entry[k];
+      double x = (double)c->x->value[e->i], y = (double)c->centre[e->i];
+      double of[TERMS] = { 1, y, y / x, x, y * y, x * x };
+      term[k] = (double)c->r[e->i] * of[t];
+      v[k] = e->yours;
+      v[c->n + k] = e->numeric - e->yours;
+      v[2 * c->n + k] = e->numeric + e->yours;
     }
+    double yours = edf__multiple(c, v, term), missing = edf__multiple(c, v + c->n, term);
+    if (yours != 0) return "a term is missing: as the second one of the product rule";
+    if (fabs(missing - 1) < edf__small)
+      return "a term is missing: as the first one of the product rule";
+    if (missing != 0)
+      return edf__text("the sign of one of two terms, or a term is missing: the derivative "
+                       "minus yours is %.3g y.grad%s", missing, by[t]);
+    if (fabs(edf__multiple(c, v + 2 * c->n, term) - 2) < edf__small)
+      return "the sign of one of two terms, or a term is missing";
+  }
   return NULL;
 }
 /* Returns 1 if backward gives the derivative when array `a` has the numbers of array `b`. */
@@ -4988,29 +5046,65 @@ static int edf__is_right_with(edf__check *c, edf_real *a, const edf_real *b) {
             edf__tolerance;
   return edf__fits(c, fits);
 }
+/* Returns what is wrong if backward reads y.value in place of an input or of what forward has
+   kept, or an input in place of y.value. */
 static const char *edf__wrong_operand(edf__check *c) {
-  edf_real *x = c->x->value, *y = c->y->value;
-  if (!c->alone || c->y->size != c->x->size) return NULL;
-  size_t i = c->entry[c->worst].i;
-  edf__slope(c, i, edf__h);
-  for (size_t k = 0; k < c->y->size; k++)          /* x[i] changes another entry of y         */
-    if (k != i && c->up[k] != c->y->value[k]) return NULL;
-  edf__check_forward(c);
-  if (edf__is_right_with(c, y, x)) return "y.value is used where x.value is meant";
-  if (edf__is_right_with(c, x, y)) return "x.value is used where y.value is meant";
-  return edf__wrong_term(c);
+  edf_node *y = c->y;
+  for (int k = 0; k < y->n_in; k++) {
+    edf_node *x = y->in[k];
+    const char *name = x == c->x ? "x" : edf__label(x);
+    if (x->size != y->size) continue;
+    if (edf__is_right_with(c, y->value, x->value))
+      return edf__text("y.value is used where %s.value is meant", name);
+    if (edf__is_right_with(c, x->value, y->value))
+      return edf__text("%s.value is used where y.value is meant", name);
+  }
+  if (edf_array_bytes(y->state) >= y->size * sizeof *y->value &&
+      edf__is_right_with(c, y->value, (const edf_real *)y->state))
+    return "y.value is used where the value is meant that forward has saved in y.state";
+  return NULL;
 }
 
-/* Returns 1 if another input has the gradient that x should have. */
+/* Returns what is wrong if x, or |x|, is less at all wrong entries than at all right ones, or
+   greater. */
+static const char *edf__missing_case(const edf__check *c) {
+  for (int absolute = 0; absolute < 2; absolute++) {
+    double least[2] = { HUGE_VAL, HUGE_VAL }, greatest[2] = { -HUGE_VAL, -HUGE_VAL };
+    size_t n[2] = { 0, 0 };
+    for (const edf__entry_tried *e = c->entry; e < c->entry + c->n; e++) {
+      double x = (double)c->x->value[e->i];
+      int wrong = edf__is_wrong(c, e);
+      if (absolute) x = fabs(x);
+      n[wrong]++;
+      least[wrong] = fmin(least[wrong], x);
+      greatest[wrong] = fmax(greatest[wrong], x);
+    }
+    int below = greatest[1] < least[0], above = greatest[0] < least[1];
+    if (n[0] > 2 && n[1] > 2 && (below || above))
+      return edf__text("a case is missing: it is wrong where %s %s %.3g, and right elsewhere",
+                       absolute ? "|x|" : "x", below ? "<" : ">",
+                       below ? greatest[1] : least[1]);
+  }
+  return NULL;
+}
+
+/* Returns 1 if x has the gradient that another input should have, and the other way round. */
 static int edf__is_exchanged(edf__check *c) {
+  edf_node *x = c->x;
+  edf__check_forward(c);
   edf__check_backward(c, 0, 1);
   for (int j = 0; c->alone && j < c->y->n_in; j++) {
-    const edf_node *other = c->y->in[j];
-    size_t k = 0;
-    if (other == c->x || !other->grad || other->size != c->x->size) continue;
-    while (k < c->n && edf__relative_error(c, (double)other->grad[c->entry[k].i],
-                                           c->entry[k].numeric) <= edf__tolerance) k++;
-    if (k == c->n) return 1;
+    edf_node *other = c->y->in[j];
+    size_t k = 0, n = c->n;
+    if (other == x || !other->grad || other->size != x->size) continue;
+    while (k < n && edf__relative_error(c, (double)other->grad[c->entry[k].i],
+                                        c->entry[k].numeric) <= edf__tolerance) k++;
+    c->x = other;
+    for (k = k == n ? 0 : n + 1; k < n; k++)
+      if (edf__relative_error(c, c->entry[k].yours, edf__slope(c, c->entry[k].i, edf__h)) >
+          edf__tolerance) break;
+    c->x = x;
+    if (k == n) return 1;
   }
   return 0;
 }
@@ -5026,12 +5120,18 @@ static double edf__wrong_factor(const edf__check *c, int wrong_ones) {
   return yn / nn;
 }
 static const char *edf__likely(edf__check *c) {
+  const edf__entry_tried *worst = &c->entry[c->worst];
+  if (!(fabs(worst->yours) < HUGE_VAL))
+    return "backward gives NaN or Inf: a division by 0, or a logarithm or root of less than 0";
+  if (!(fabs(worst->numeric) < HUGE_VAL)) return "forward gives NaN or Inf near this entry";
+  int by_entry = edf__maps_entries(c);
   for (int m = 0; m < EDF__N_MISTAKES; m++) {
     size_t fits = 0;
     double factor = edf__wrong_factor(c, m == EDF__NO_CASE);
-    if (m == EDF__MASK && edf__is_exchanged(c))
+    if (m == EDF__SIGN && edf__is_exchanged(c))
       return "exchanged: another input has this gradient";
-    const char *operand = m == EDF__NO_CASE ? edf__wrong_operand(c) : NULL;
+    edf__check_forward(c);
+    const char *operand = m == EDF__NO_CASE && by_entry ? edf__wrong_operand(c) : NULL;
     if (operand) return operand;
     for (size_t k = 0; k < c->n; k++) {
       double would_be = edf__would_be(c, m, k, factor);
@@ -5041,7 +5141,9 @@ static const char *edf__likely(edf__check *c) {
       return strchr(edf__mistakes[m], '%') ? edf__text(edf__mistakes[m], factor)
                                            : edf__mistakes[m];
   }
-  const char *probe = edf__probe(c, 0);
+  const char *probe = edf__missing_case(c);
+  if (!probe && by_entry) probe = edf__wrong_term(c);
+  if (!probe) probe = edf__probe(c, 0);
   if (!probe) probe = edf__probe(c, c->y->size - 1);
   if (!probe) probe = edf__probe(c, c->y->size);
   return probe ? probe : "no simple pattern: work out that entry by hand";
@@ -5084,6 +5186,9 @@ static double edf__check_one(edf__check *c, edf_node *x, int show) {
 
 /* ---- The contract of a node. */
 
+static const char edf__why_nan[] =
+  "0/0, infinity minus infinity, or the root or logarithm of a number below 0";
+
 /* Returns 1 if forward leaves an entry unwritten, gives NaN, or gives other values again. */
 static int edf__forward_breaks(edf__check *c) {
   edf_node *y = c->y;
@@ -5102,8 +5207,7 @@ static int edf__forward_breaks(edf__check *c) {
     if (c->centre[i] != c->centre[i])
       return edf__say_breach(y, NULL, edf__text("forward gives NaN at %s%s", edf_label(y),
                                                 edf__indices(y, i)),
-                             "0/0, infinity minus infinity, or the root or logarithm of a "
-                             "number below 0");
+                             edf__why_nan);
   if (!memcmp(c->centre, c->up, bytes)) return 0;
   return edf__say_breach(y, NULL, "forward gives other values when it runs again",
                          "'+=' into values that are not cleared, or a state that each run "
@@ -5208,6 +5312,7 @@ static void edf__show_missing(const edf_node *y) {
 
 static double edf__check_alone(edf_node *node, unsigned long long draws) {
   edf__check *c = edf__new_check(node, 1, draws), *other = edf__new_check(node, 1, draws);
+  char *broken = (char *)edf_keep(NULL, (size_t)node->n_in + 1);
   int differs = 0, show = 0;
   for (int k = 0; k < node->n_in; k++) { /* It gets the values of x in reverse order.         */
     const edf_node *x = node->in[k];
@@ -5221,11 +5326,12 @@ static double edf__check_alone(edf_node *node, unsigned long long draws) {
     edf_node *x = c->y->in[k];
     if (!x->grad) continue;
     if (node->mismatch_expected) differs |= edf__compare(c, x) > edf__tolerance;
-    else if (edf__backward_breaks(c, other, x)) worst = 1;
+    else if (edf__backward_breaks(c, other, x)) worst = show = broken[k] = 1;
     else show |= edf__compare(c, x) > edf__tolerance;
   }
-  for (int k = 0; k < node->n_in && runs && worst < 1 && !node->mismatch_expected; k++)
-    if (c->y->in[k]->grad) worst = fmax(worst, edf__check_one(c, c->y->in[k], show));
+  for (int k = 0; k < node->n_in && runs && !node->mismatch_expected; k++)
+    if (c->y->in[k]->grad && !broken[k])
+      worst = fmax(worst, edf__check_one(c, c->y->in[k], show));
   if (worst <= edf__tolerance && runs && edf__needs_all_gradients(c)) worst = 1;
   if (edf__breaks_arrays(c, node)) worst = 1;
   if (node->mismatch_expected && !differs && worst <= edf__tolerance)
@@ -5271,6 +5377,19 @@ static int edf__skips(const edf_node *node, const edf_node *x, int after) {
   if (why) edf__print_result("skip", node, x, why);
   return why != NULL;
 }
+static size_t edf__first_nan(const edf_node *y) {
+  size_t i = 0;
+  while (i < y->size && y->value[i] == y->value[i]) i++;
+  return i;
+}
+/* Returns 1 if the value of the node has NaN. Says which node has the first one. */
+static int edf__graph_has_nan(const edf_node *node) {
+  edf_node **c = edf.compnodes;
+  if (edf__first_nan(node) == node->size) return 0;
+  while (!(*c)->active || edf__first_nan(*c) == (*c)->size) c++;
+  return edf__say_breach(*c, NULL, edf__text("forward gives NaN at %s%s", edf__label(*c),
+                         edf__indices(*c, edf__first_nan(*c))), edf__why_nan);
+}
 static double edf__check_graph(edf_node *node, unsigned long long draws) {
   edf__check *c = edf__new_check(node, 0, draws);
   double worst = 0;
@@ -5303,6 +5422,13 @@ static double edf__check_graph(edf_node *node, unsigned long long draws) {
   return worst;
 }
 
+/* After a wrong node, the derivatives through the graph are not checked. */
+static void edf__show_unchecked(const edf_node *node) {
+  for (int i = 0; i < edf.n_inputs + edf.n_parameters; i++)
+    if (edf__nth(i)->active)
+      edf__print_result("skip", node, edf__nth(i), "not checked: a node has failed, see above");
+}
+
 double edf_gradcheck(edf_node *node) {
   unsigned long long draws = edf.draws;
   double worst = 0;
@@ -5321,7 +5447,9 @@ double edf_gradcheck(edf_node *node) {
     if (y->custom && edf__runs_backward(y))
       worst = fmax(worst, edf__check_alone(y, draws));
   }
-  if (worst <= edf__tolerance) worst = fmax(worst, edf__check_graph(node, draws));
+  if (worst > edf__tolerance) { if (!node->custom) edf__show_unchecked(node); }
+  else if (edf__graph_has_nan(node)) worst = 1;
+  else worst = edf__check_graph(node, draws);
   while (edf.kept != before) edf__free((char *)edf.kept + EDF__ALIGN);
   edf__free_list(&edf.nodes[EDF__COPIES]);
   edf.workspace = work;

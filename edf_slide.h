@@ -3866,7 +3866,7 @@ static void edf_slide__check_inside(const edf_slide__statement *l, const edf_sli
     edf_slide__value v = { l->of[x->which], 1, edf_slide__ref_now(l, *r) };
     if (!edf_slide__running(l, r) && v.node && edf_slide__misses(l, &v))
       edf__syntax(l->m.e.scan, x->at, "%s is read outside, where it is 0, and a class number "
-                  "is computed from that. Compute it on a line of its own, k[t] = ..., and look "
+                  "is computed from that. Compute it on its own line, k[t] = ..., and look "
                   "up with k[t-1]: then such an entry selects nothing", x->at);
   }
   for (const edf_slide__expr *k = x->in; k; k = k->next) edf_slide__check_inside(l, k);

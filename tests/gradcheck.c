@@ -405,6 +405,94 @@ TEST(right_nodes_are_not_accused) {
   not_accused("keeps", keeps, 0, KINDS);
 }
 
+/* ---- y[i] = f(a[i], b[i]) with a wrong gradient: title, f, da, db, the words of the report.
+   y->state has the sigmoid of a. */
+#define PAIRS(OF) \
+  OF("2 x f is missing", a * a * tanh(a), a * a * (1 - tanh(a) * tanh(a)), 0, "is missing") \
+  OF("x^2 f' is missing", a * a * tanh(a), 2 * a * tanh(a), 0, "a term is missing") \
+  OF("2 a is missing", a * b + a * a, b, a, "or a term is missing|ok    d y / d b") \
+  OF("b (a+1)", a * b - b, b, a + 1, "ok    d y / d a|one of two terms|-2 y.grad\n") \
+  OF("2 x - 3", a * a + 3 * a, 2 * a - 3, 0, "one of two terms|6 y.grad\n") \
+  OF("y for s", a / (1 + exp(-a)), y + a * y * (1 - y), 0, "y.value is used|y.state") \
+  OF("y for a in a b", a * b, b, y, "y.value is used where a.value is meant") \
+  OF("y for a in a / b", a / b, 1 / b, -y / (b * b), "y.value is used where a.value is meant") \
+  OF("elu for x > 0", a > 0 ? a : exp(a) - 1, 1, 0, "a case is missing|where x < ") \
+  OF("elu for x < 0", a > 0 ? a : exp(a) - 1, exp(a), 0, "a case is missing|where x > ") \
+  OF("huber", fabs(a) < 1 ? a * a / 2 : fabs(a) - 0.5, a, 0, "a case is missing|where |x| > ") \
+  OF("a - b exchanged", a - b, -1, 1, "exchanged") \
+  OF("2 a + 3 b exchanged", 2 * a + 3 * b, 3, 2, "exchanged")
+#define FORWARD(title, f, da, db, words) f,
+#define DA(title, f, da, db, words) da,
+#define DB(title, f, da, db, words) db,
+#define WORDS_OF(title, f, da, db, words) { title, words },
+static const char *const pairs[][2] = { PAIRS(WORDS_OF) };
+enum { N_PAIRS = sizeof pairs / sizeof *pairs };
+static int of_pair, assigns;
+
+static void pair_forward(CompNode *y) {
+  double *s = (double *)edf_state(y, y->size * sizeof *s);
+  for (size_t i = 0; i < y->size; i++) {
+    double a = y->in[0]->value[i], b = y->in[1]->value[i], all[] = { PAIRS(FORWARD) };
+    y->value[i] = all[of_pair];
+    s[i] = 1 / (1 + exp(-a));
+  }
+}
+static void pair_backward(CompNode *node) {
+  Node *first = node->in[0], *second = node->in[1];
+  for (size_t i = 0; i < node->size; i++) {
+    double a = first->value[i], b = second->value[i], y = node->value[i];
+    double to_a[] = { PAIRS(DA) }, to_b[] = { PAIRS(DB) };
+    edf_addgrad(first, i, node->grad[i] * to_a[of_pair]);
+    if (assigns) second->grad[i] = node->grad[i] * to_b[of_pair];
+    else edf_addgrad(second, i, node->grad[i] * to_b[of_pair]);
+  }
+}
+static CompNode *pair(int which) {
+  Parameter *a = numbers("a[3,4]", -2, 0.35), *b = numbers("b[3,4]", 1.75, -0.13);
+  of_pair = which;
+  return named_y(edf_compnode("Pair", pair_forward, pair_backward, a, b));
+}
+
+TEST(wrong_terms_operands_and_cases_are_named) {
+  for (int k = 0; k < N_PAIRS; k++) {
+    check_new(pair, k, RIGHT, 1);
+    CHECK(error > wrong_bound, "%s: %g", pairs[k][0], error);
+    WORDS(captured, pairs[k][1]);
+  }
+  assigns = 1;
+  check_new(pair, 4, RIGHT, 1);
+  WORDS(captured, "FAIL  d y / d a|FAIL  d y / d b|+=");
+  assigns = 0;
+}
+
+/* Where the gradient is 0, rounding errors are no mistakes. */
+TEST(a_gradient_of_0_is_right) {
+  static const char *const texts[] = {
+    "y[b] = (W[I] x[b,I] - stop(W[I] x[b,I]))^2", "y = (W[I] W[I] - stop(W[I] W[I]))^2",
+    "y = mean_b (W[I] x[b,I] - t[b])^2", "d[b] = W[I] x[b,I] - W[I] x[b,I]\n"
+    "y[b] = d[b] W[I] x[b,I]", "h[b] = 0.1 W[I] x[b,I]\n"
+    "q[b] = h[b] + stop(floor(h[b]) - h[b])\ny[b] = q[b]^2"
+  };
+  static const double x[2][3] = { { 0.5, 0.25, 1 }, { 2, 3, 1 } }, t[2] = { 4, 11 };
+  for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+    numbers("W[3]", 1, 1);
+    edf_feed(edf_want_grad(edf_input("x[b,3]")), *x, 2);
+    edf_feed(edf_input("t[b]"), t, 2);
+    check(edf_equations("%s", texts[k]));
+    CHECK(error < right_bound && !strstr(captured, FAIL), "%s\n%s", texts[k], captured);
+    edf_clear();
+  }
+}
+TEST(a_graph_with_nan_is_named) {
+  numbers("v[3]", 1, 1);
+  check(edf_equations("y[i] = 2 ln(v[i] - 2) v[i]"));
+  WORDS(captured, "forward gives NaN at|[0]|root or logarithm");
+  edf_clear();
+  numbers("v[3]", 1, 1);
+  check(edf_equations("y[i] = v[i] / (v[i] - v[i])"));
+  WORDS(captured, "backward gives NaN or Inf");
+}
+
 /* ---- Kinks: at every distance, and on them. There any slope between both sides is right. */
 
 TEST(steps_over_kinks_are_not_accused) {
