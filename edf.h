@@ -2243,14 +2243,18 @@ static void edf__declare(edf_node *x, const char *op, const char *format, va_lis
   edf__free((char *)s.text);
 }
 
-/* Adds a declared Input or Parameter to its list. */
+/* Adds an Input or a Parameter to its list. */
+static edf_node *edf__append_leaf(edf_node *p) {
+  if (p->kind == EDF_INPUT) edf__append(&edf.inputs, &edf.n_inputs, p);
+  else edf__append(&edf.parameters, &edf.n_parameters, p);
+  return p;
+}
+/* The same. If a Parameter's name is taken, its position follows. */
 static edf_node *edf__add_leaf(edf_node *p) {
   for (int i = 0; p->kind == EDF_PARAMETER && i < edf.n_parameters; i++)
     if (!strcmp(p->name, edf.parameters[i]->name))
       p->name = edf__copy(&edf.kept, edf__text("%s@%d", p->name, edf.n_parameters));
-  if (p->kind == EDF_INPUT) edf__append(&edf.inputs, &edf.n_inputs, p);
-  else edf__append(&edf.parameters, &edf.n_parameters, p);
-  return p;
+  return edf__append_leaf(p);
 }
 edf_node *edf_input_at(const char *file, int line, const char *decl, ...) {
   edf_node *x = edf__new_node(EDF_INPUT, "Input", file, line, 0);

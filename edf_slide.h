@@ -18,15 +18,16 @@
    Private names of edf.h that are used here:
 
      EDF__ADD EDF__ASSIGN EDF__NORETURN EDF__PART EDF__SHOWN EDF__USED edf__accept
-     edf__add_compnode edf__add_leaf edf__affine_op edf__alloc edf__array_of edf__block
+     edf__add_compnode edf__affine_op edf__alloc edf__append_leaf edf__array_of edf__block
      edf__call_of edf__canonical edf__caret edf__caught edf__check_exists edf__check_operands
-     edf__class_in edf__columns edf__compare_names edf__computed edf__contract edf__contraction
-     edf__dot edf__entry edf__expect edf__fail edf__fill edf__found edf__free edf__free_list
-     edf__grow edf__header edf__identifier edf__is_capital edf__is_digit edf__is_letter
-     edf__label edf__log_softmax_op edf__lower edf__message edf__n_nodes edf__new_node edf__nth
-     edf__operands edf__peek edf__print_node edf__read_declared edf__read_number edf__scan
-     edf__scan_of edf__show edf__site edf__softmax_op edf__syntax edf__text edf__texts
-     edf__total edf__upper edf__vtext edf__whole edf__without_batch edf__write
+     edf__class_in edf__columns edf__compare_names edf__computed edf__contract
+     edf__contraction edf__dot edf__entry edf__expect edf__fail edf__fill edf__found
+     edf__free edf__free_list edf__grow edf__header edf__identifier edf__infer
+     edf__is_capital edf__is_digit edf__is_letter edf__label edf__log_softmax_op edf__lower
+     edf__message edf__n_nodes edf__new_node edf__nth edf__operands edf__peek edf__print_node
+     edf__read_declared edf__read_number edf__scan edf__scan_of edf__show edf__site
+     edf__softmax_op edf__syntax edf__text edf__texts edf__total edf__upper edf__vtext
+     edf__whole edf__without_batch edf__write
 
    A text becomes nodes in these stages. Search for the names of their chapters.
      >>read     edf_slide__read_text     text -> lines -> trees
@@ -1759,7 +1760,9 @@ typedef struct edf_slide__statement {    /* a line that is an equation          
   edf_slide__mask mask[EDF_SLIDE__BOUNDS]; int n_mask;
   /* the lines above and below with the same name on the left; the first line that reads its
      tensor before it is computed */
-  struct edf_slide__statement *older, *newer, *reader;
+  struct edf_slide__statement *older, *newer, *oldest, *reader;
+  /* of the oldest line of a name: one has no number on its left; one gives entries; the last +=  */
+  int is_free, is_given; struct edf_slide__statement *last_added;
   edf_node *y;                           /* its node, or NULL until the node exists           */
   int from, to;                          /* its recurrence: lines from .. to-1; to is 0: none */
   int entry;                             /* 1 if it only gives entries: h[b,-1,j] = z[b,j]    */
@@ -1783,7 +1786,11 @@ struct edf_slide__slide {
   edf_slide__statement *line; int n;
   edf_slide__statement **table;          /* the newest line of each name, found by its hash   */
   size_t n_table;                        /* a power of two                                    */
-  edf_node **declared; int n_declared;   /* Parameters that are set by their first use        */
+  edf_node **named;                      /* of a long text: the newest tensor of each name    */
+  size_t n_named, room;                  /* number of these tensors; size of their table      */
+  int seen[EDF_COMPNODE + 1];            /* number of nodes of each kind that were entered    */
+  int first_declared, n_declared;        /* positions of the declared Parameters              */
+  char *is_set;                          /* for each of them: 1 after its first use           */
   edf_node *one;                         /* the number 1, for equations without a tensor      */
   int first;                             /* number of nodes before its first one              */
 };
@@ -1934,13 +1941,16 @@ static void edf_slide__check_word(const edf__scan *s, const char *name) {
 }
 
 /* ==== >>read  A text to lines, a line to a tree =========================================== */
-/* ---- The names on the left sides, in a hash table (FNV-1a). Returns where the newest line
-   with this name is, or will be. */
-static edf_slide__statement **edf_slide__newest_line(const edf_slide__slide *all,
-                                                  const char *name) {
+/* ---- Names in hash tables. Names that differ in case only have one hash (FNV-1a). */
+static size_t edf_slide__hash(const char *name) {
   uint32_t hash = 2166136261u;
-  for (const char *c = name; *c; c++) hash = (hash ^ (unsigned char)*c) * 16777619u;
-  size_t k = hash & (all->n_table - 1);
+  for (const char *c = name; *c; c++) hash = (hash ^ (unsigned char)edf__lower(*c)) * 16777619u;
+  return hash;
+}
+/* Returns where the newest line with this name on its left is, or will be. */
+static edf_slide__statement **edf_slide__newest_line(const edf_slide__slide *all,
+                                                     const char *name) {
+  size_t k = edf_slide__hash(name) & (all->n_table - 1);
   while (all->table[k] && strcmp(all->table[k]->m.e.ref->name, name))
     k = (k + 1) & (all->n_table - 1);
   return &all->table[k];
@@ -1948,13 +1958,14 @@ static edf_slide__statement **edf_slide__newest_line(const edf_slide__slide *all
 static void edf_slide__enter(edf_slide__statement *l) {
   edf_slide__statement **entry = edf_slide__newest_line(l->slide, l->m.e.ref->name);
   l->older = *entry;
+  l->oldest = l->older ? l->older->oldest : l;
   if (l->older) l->older->newer = l;
   *entry = l;
 }
 
 /* ---- Reading an expression. */
 static edf_slide__statement *edf_slide__line_of(const edf_slide__slide *all, const char *name);
-static edf_node *edf_slide__known(const edf_slide__slide *all, const char *name);
+static edf_node *edf_slide__known(edf_slide__slide *all, const char *name);
 static edf_slide__expr *edf_slide__read_sum(edf_slide__statement *l);
 static edf_slide__expr *edf_slide__read_product(edf_slide__statement *l,
                                                 edf_slide__expr *first);
@@ -2393,13 +2404,9 @@ static edf_node *edf_slide__all_times(edf_slide__statement *l);
 /* Returns 1 for a node that was built inside a line, such as y3 for a part of y. It is no
    tensor of the program. */
 static int edf_slide__is_inner(const edf_node *x) { return x->written && x->written->inner; }
-/* Returns the newest tensor with this name among the first n nodes, or NULL. For a step,
-   returns all steps, joined. */
-static edf_node *edf_slide__newest_of(int n, const char *name) {
-  int i = n - 1;
-  while (i >= 0 && (edf_slide__is_inner(edf__nth(i)) ||
-                    strcmp(edf__nth(i)->name, name))) i--;
-  edf_node *x = i < 0 ? NULL : edf__nth(i), *y = x;
+/* Returns x. For a step of a recurrence, returns all steps, joined. */
+static edf_node *edf_slide__all_of(edf_node *x) {
+  edf_node *y = x;
   if (x && x->written && x->written->steps) {      /* Runs y at once if the steps have run.   */
     int eager = edf.eager;
     edf.eager = eager || x->ran == edf.feeds;
@@ -2409,8 +2416,51 @@ static edf_node *edf_slide__newest_of(int n, const char *name) {
   return y;
 }
 
+/* Returns the newest tensor with this name among the first n nodes, or NULL. */
+static edf_node *edf_slide__newest_of(int n, const char *name) {
+  int i = n - 1;
+  while (i >= 0 && (edf_slide__is_inner(edf__nth(i)) ||
+                    strcmp(edf__nth(i)->name, name))) i--;
+  return edf_slide__all_of(i < 0 ? NULL : edf__nth(i));
+}
 static edf_node *edf_slide__newest(const char *name) {
   return edf_slide__newest_of(edf__n_nodes(), name);
+}
+
+/* ---- The tensors that a text finds by name. A long text has a table of them. Returns where
+   this name is in the table, or will be. */
+static edf_node **edf_slide__place_of(const edf_slide__slide *all, const char *name) {
+  size_t k = edf_slide__hash(name) & (all->room - 1);
+  while (all->named[k] && strcmp(all->named[k]->name, name)) k = (k + 1) & (all->room - 1);
+  return &all->named[k];
+}
+static void edf_slide__enter_node(edf_slide__slide *all, edf_node *x) {
+  if (2 * all->n_named >= all->room) {   /* It is half full.                                  */
+    edf_node **was = all->named;
+    size_t room = all->room;
+    all->room = room ? 2 * room : 1024;
+    all->named = (edf_node **)edf_slide__tree(all->room * sizeof *all->named);
+    for (size_t k = 0; k < room; k++)
+      if (was[k]) *edf_slide__place_of(all, was[k]->name) = was[k];
+  }
+  edf_node **at = edf_slide__place_of(all, x->name);
+  all->n_named += !*at;
+  if (!*at || (*at)->kind <= x->kind) *at = x;
+}
+/* Enters the nodes that are new. Inputs come before Parameters, and these before CompNodes. */
+static void edf_slide__enter_new(edf_slide__slide *all) {
+  edf_node **list[] = { edf.inputs, edf.parameters, edf.compnodes };
+  const int n[] = { edf.n_inputs, edf.n_parameters, all->first };
+  for (int kind = 0; kind <= EDF_COMPNODE; kind++)
+    for (int *i = &all->seen[kind]; *i < n[kind]; ++*i)
+      if (!edf_slide__is_inner(list[kind][*i])) edf_slide__enter_node(all, list[kind][*i]);
+}
+/* Returns the newest tensor with this name that is no line of the text, or NULL. */
+static edf_node *edf_slide__newest_for(edf_slide__slide *all, const char *name) {
+  if (all->n_table < 512)
+    return edf_slide__newest_of(edf.n_inputs + edf.n_parameters + all->first, name);
+  edf_slide__enter_new(all);
+  return all->room ? edf_slide__all_of(*edf_slide__place_of(all, name)) : NULL;
 }
 
 /* Returns the number of an operand of a composition, or -1. The operands are the names that no
@@ -2422,9 +2472,9 @@ static int edf_slide__operand_named(const edf_slide__slide *all, const char *nam
 }
 /* Returns the node of a name that no line defines, or NULL. A composition knows only its
    operands. An operand that is NULL is zero. */
-static edf_node *edf_slide__known(const edf_slide__slide *all, const char *name) {
-  int k = edf_slide__operand_named(all, name), leaves = edf.n_inputs + edf.n_parameters;
-  return !all->in ? edf_slide__newest_of(leaves + all->first, name) : k < 0 ? NULL : all->in[k];
+static edf_node *edf_slide__known(edf_slide__slide *all, const char *name) {
+  int k = edf_slide__operand_named(all, name);
+  return !all->in ? edf_slide__newest_for(all, name) : k < 0 ? NULL : all->in[k];
 }
 
 /* Reads a declaration, x[b,784]. Creates x unless the graph has x with the same shape. */
@@ -2435,14 +2485,13 @@ static void edf_slide__read_declaration(edf_slide__slide *all, edf__scan *s, int
   edf__peek(s);
   const char *begin = s->at;
   edf__read_declared(x, s);
-  const edf_node *old = edf_slide__newest(x->name);
+  const edf_node *old = edf_slide__newest_for(all, x->name);
   if (!old) {
-    int n = all->n_declared;
-    edf__add_leaf(x);
+    edf__append_leaf(x);
     if (is_input) return;
-    all->declared = (edf_node **)edf__grow(edf_slide__trees(), all->declared,
-                                           (size_t)(n + 8) / 8 * 8 * sizeof x);
-    all->declared[all->n_declared++] = x;
+    all->first_declared = x->position - all->n_declared;
+    size_t room = (size_t)all->n_declared++ / 1024 * 1024 + 1024;
+    all->is_set = (char *)edf__grow(edf_slide__trees(), all->is_set, room);
     return;
   }
   if (old->kind == x->kind && old->rank == x->rank && old->batched == x->batched
@@ -2468,11 +2517,6 @@ static void edf_slide__read_line(edf_slide__slide *all, edf__scan *s) {
 static edf_slide__statement *edf_slide__line_of(const edf_slide__slide *all, const char *name) {
   edf_slide__statement *l = *edf_slide__newest_line(all, name);
   while (l && l->entry) l = l->older;
-  return l;
-}
-/* Returns the first line with the same name on the left. */
-static edf_slide__statement *edf_slide__oldest(edf_slide__statement *l) {
-  while (l->older) l = l->older;
   return l;
 }
 
@@ -2929,26 +2973,36 @@ static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
   return (int)greatest + 1;
 }
 
-/* Stops if the names of a new tensor r and of a tensor of equal rank differ only in case. Else
-   sets *meant to the name if r misspells it: one letter is wrong, missing or extra. */
+/* Stops if the names of a new tensor r and of a tensor of equal rank differ only in case. */
 static void edf_slide__compare_new(const edf__scan *s, const edf_ref *r, const char *name,
-                                   int rank, const char **meant) {
-  size_t n = strlen(r->name), m = strlen(name), same = 0;
+                                   int rank) {
   if (rank == r->rank && !edf__compare_names(name, r->name))
     edf__syntax(s, r->name, "%s is not defined. Did you mean %s? If it is new, declare it: "
                 "parameter %s[...]", r->name, name, r->name);
-  while (r->name[same] && r->name[same] == name[same]) same++;
-  const char *x = r->name + same, *y = name + same;
-  int like = n >= m ? *x && !strcmp(x + 1, y + (n == m)) : n + 1 == m && !strcmp(x, y + 1);
-  if (like && n > 2) *meant = name;
+}
+/* Returns 1 if `word` is `name` with one letter that is wrong, missing or extra. */
+static int edf_slide__misspells(const char *word, const char *name) {
+  size_t n = strlen(word), m = strlen(name), same = 0;
+  while (word[same] && word[same] == name[same]) same++;
+  const char *x = word + same, *y = name + same;
+  return n > 2 && (n >= m ? *x && !strcmp(x + 1, y + (n == m)) : n + 1 == m && !strcmp(x, y + 1));
+}
+/* Returns the name that `word` misspells, or NULL. */
+static const char *edf_slide__meant(const edf_slide__slide *all, const char *word) {
+  const char *meant = NULL;
+  for (int i = edf__n_nodes() - 1; i >= 0; i--)
+    if (!edf_slide__is_inner(edf__nth(i)) && edf_slide__misspells(word, edf__nth(i)->name))
+      meant = edf__nth(i)->name;
+  for (const edf_slide__statement *o = all->line; o < all->line + all->n; o++)
+    if (edf_slide__misspells(word, o->m.e.ref->name)) meant = o->m.e.ref->name;
+  return meant;
 }
 /* Stops if the name of new tensor x is an index, a function over an index, or close to another
    tensor, or if it has the batch index. */
 static void edf_slide__check_new(const edf_slide__statement *l, int x) {
   const edf__scan *s = l->m.e.scan;
   const edf_ref *r = &l->m.e.ref[x];
-  const edf_slide__slide *all = l->slide;
-  const char *meant = NULL;
+  edf_slide__slide *all = l->slide;
   int f = edf_slide__function_named(r->name, "_");
   for (int i = 0; i < l->m.e.n_index; i++)
     if (!strcmp(l->m.e.index[i].name, r->name))
@@ -2957,33 +3011,35 @@ static void edf_slide__check_new(const edf_slide__statement *l, int x) {
   if (f >= 0)
     edf__syntax(s, r->name, "%s is not defined. The function %s takes round brackets, or a "
                 "blank before its argument", r->name, edf_slide__functions[f].name);
-  for (int i = edf__n_nodes() - 1; i >= 0; i--) {
-    const edf_node *node = edf__nth(i);
-    if (edf_slide__is_inner(node)) continue;
-    if (edf_slide__line_of(all, node->name)) continue;     /* the steps of a line             */
-    edf_slide__compare_new(s, r, node->name, node->rank, &meant);
-  }
-  for (const edf_slide__statement *o = all->line; o < all->line + all->n; o++)
-    edf_slide__compare_new(s, r, o->m.e.ref->name, o->m.e.ref->rank, &meant);
+  edf_slide__enter_new(all);
+  size_t k = edf_slide__hash(r->name) & (all->room - 1);
+  for (; all->room && all->named[k]; k = (k + 1) & (all->room - 1))
+    if (!edf_slide__line_of(all, all->named[k]->name))     /* It is no step of a line.        */
+      edf_slide__compare_new(s, r, all->named[k]->name, all->named[k]->rank);
+  for (k = edf_slide__hash(r->name) & (all->n_table - 1); all->table[k];
+       k = (k + 1) & (all->n_table - 1))
+    edf_slide__compare_new(s, r, all->table[k]->m.e.ref->name, all->table[k]->m.e.ref->rank);
   for (int d = 0; d < r->rank; d++)
     for (int i = 0; i < l->m.e.n_index && !edf_slide__lookup_at(l, x, d); i++) {
       const char *c = l->m.e.index[i].name;
       int batch = l->m.extent[i] == 0 || (l->m.extent[i] < 0 && !strcmp(c, edf.batch_name));
-      if (batch && r->place[d].factor[i])
-        edf__syntax(s, r->place[d].at, "%s cannot have the batch index %s: it is a new "
-                    "Parameter, because nothing defines it%s%s%s", r->name, c,
-                    meant ? ". Did you mean " : "", meant ? meant : "", meant ? "?" : "");
+      if (!batch || !r->place[d].factor[i]) continue;
+      const char *meant = edf_slide__meant(all, r->name);
+      edf__syntax(s, r->place[d].at, "%s cannot have the batch index %s: it is a new "
+                  "Parameter, because nothing defines it%s%s%s", r->name, c,
+                  meant ? ". Did you mean " : "", meant ? meant : "", meant ? "?" : "");
     }
 }
 
 static edf_node *edf_slide__parameter(const edf__site *at, const char *name, int rank,
                                       const int *dim) {
-  edf_page decl = { NULL, 0 };
-  edf_write(&decl, "%s%s", name, rank ? "[" : "");
-  for (int d = 0; d < rank; d++) edf_write(&decl, d + 1 < rank ? "%d," : "%d]", dim[d]);
-  edf_node *p = edf_parameter_at(at->file, at->line, "%s", decl.at);
-  edf_release(decl.at);
-  return p;
+  edf_node *p = edf__new_node(EDF_PARAMETER, "Parameter", at->file, at->line, 0);
+  size_t n = strlen(name) + 1;
+  p->name = (const char *)memcpy(edf_keep(NULL, n), name, n);
+  p->rank = rank;
+  memcpy(p->dim, dim, (size_t)rank * sizeof *dim);
+  edf__infer(p);
+  return edf__append_leaf(p);
 }
 
 /* Sets the Parameter of tensor f. It is uniform if it is summed or a lookup table, 0 if it is
@@ -3002,11 +3058,10 @@ static void edf_slide__set_parameter(edf_slide__statement *l, int f) {
 }
 /* Sets the Parameter of tensor f if the text has declared it, and this is its first use. */
 static void edf_slide__set_declared(edf_slide__statement *l, int f) {
-  for (int k = 0; k < l->slide->n_declared; k++) {
-    if (l->slide->declared[k] != l->of[f]) continue;
-    l->slide->declared[k] = NULL;
-    edf_slide__set_parameter(l, f);
-  }
+  const edf_node *p = l->of[f];
+  int k = p->position - l->slide->first_declared;
+  if (p->kind != EDF_PARAMETER || k < 0 || k >= l->slide->n_declared) return;
+  if (!l->slide->is_set[k]++) edf_slide__set_parameter(l, f);
 }
 /* Creates the Parameter for tensor f. It is large enough for all its uses in the line. */
 static void edf_slide__new_parameter(edf_slide__statement *l, int f) {
@@ -4823,10 +4878,18 @@ static void edf_slide__find_range(edf_slide__statement *from, edf_slide__stateme
   *first = from;
   *end = to;
   for (edf_slide__statement *l = from, *o; l < to; l++) {
-    if ((o = edf_slide__oldest(l)) < *first) *first = o;
-    for (o = l; o->newer;) o = o->newer;
+    if (!l->oldest->is_given) continue;
+    if (l->oldest < *first) *first = l->oldest;
+    o = *edf_slide__newest_line(l->slide, l->m.e.ref->name);
     if (o >= *end) *end = o + 1;
   }
+}
+/* Returns 1 if the size of each index on the left of l is known. */
+static int edf_slide__knows_left(const edf_slide__statement *l) {
+  int known = 1;
+  for (int i = 0; i < l->m.e.n_index; i++)
+    known &= !(l->left >> i & 1) || l->m.extent[i] >= 0;
+  return known;
 }
 /* Prepares the lines from .. to-1, and the lines that give entries of their tensors. */
 static void edf_slide__prepare(edf_slide__slide *all, edf_slide__statement *from,
@@ -4837,8 +4900,10 @@ static void edf_slide__prepare(edf_slide__slide *all, edf_slide__statement *from
     if (!edf_slide__belongs(l, from, to)) continue;
     edf_slide__know_tensors(l);
     edf_slide__solve_extents(l);
-    for (edf_slide__statement *o = edf_slide__oldest(l); l->adds && o < l; o = o->newer)
+    for (edf_slide__statement *o = l->older; l->adds && o; o = o->older) {
       edf_slide__share_extents(l, l->m.e.ref, o);
+      if (edf_slide__knows_left(l)) break;
+    }
   }
   for (int changed = 1; changed;)
     for (changed = 0, l = first; l < end; l++) {
@@ -5002,11 +5067,16 @@ static void edf_slide__two_lines(const edf_slide__statement *l) {
 static void edf_slide__mark_entries(edf_slide__slide *all) {
   edf_slide__statement *o, *end = all->line + all->n;
   for (edf_slide__statement *l = all->line; l < end; l++) {
+    l->oldest->is_free |= !edf_slide__has_number(l);
+    if (l->adds) l->oldest->last_added = l;
+  }
+  for (edf_slide__statement *l = all->line; l < end; l++) {
     const edf_slide__expr *p = l->right->in, *f = p->next ? NULL : edf_slide__only(p);
     int given = !l->adds && edf_slide__has_number(l);
     int zero = !l->adds && f && f->sort == EDF_SLIDE__A_NUMBER && f->number == 0;
-    for (o = edf_slide__oldest(l); o; o = o->newer)  /* also h[b,j] = 0 above h[b,j] += ...   */
-      l->entry |= (given && !edf_slide__has_number(o)) || (zero && o > l && o->adds);
+    l->entry = (given && l->oldest->is_free) ||      /* also h[b,j] = 0 above h[b,j] += ...   */
+               (zero && l->oldest->last_added > l);
+    l->oldest->is_given |= l->entry;
     for (o = l->older; o && !l->entry && !l->adds; o = o->older)
       if (!o->entry) edf_slide__two_lines(l);
   }
@@ -5029,7 +5099,7 @@ static void edf_slide__add_lines(edf_slide__slide *all, edf_slide__statement *la
   const edf_ref *r = last->m.e.ref;
   edf_node *sum = NULL;
   if (edf_slide__line_of(all, r->name) != last) return;
-  for (edf_slide__statement *l = edf_slide__oldest(last); l && l <= last; l = l->newer)
+  for (edf_slide__statement *l = last->oldest; l && l <= last; l = l->newer)
     if (!l->entry) {
       if (sum && (sum->rank != l->y->rank || memcmp(sum->dim, l->y->dim, sizeof sum->dim)))
         edf__syntax(l->m.e.scan, l->m.e.ref->name, "the lines of %s have one shape, but here "
@@ -6186,7 +6256,7 @@ static edf_slide__answered *edf_slide__new_answered(int helper, const char *name
   x->value = (edf_real *)(helper ? edf_slide__alloc(bytes) : edf_keep(NULL, bytes));
   x->kind = EDF_INPUT;
   x->fed = 1;
-  edf__add_leaf(x);
+  edf__append_leaf(x);
   return t;
 }
 
