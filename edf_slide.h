@@ -1761,7 +1761,7 @@ typedef struct edf_slide__statement {    /* a line that is an equation          
   /* the lines above and below with the same name on the left; the first line that reads its
      tensor before it is computed */
   struct edf_slide__statement *older, *newer, *oldest, *reader;
-  /* of the oldest line of a name: one has no number on its left; one gives entries; the last +=  */
+  /* of the oldest line of a name: one has no number on its left; one gives entries; last += */
   int is_free, is_given; struct edf_slide__statement *last_added;
   edf_node *y;                           /* its node, or NULL until the node exists           */
   int from, to;                          /* its recurrence: lines from .. to-1; to is 0: none */
@@ -2985,7 +2985,8 @@ static int edf_slide__misspells(const char *word, const char *name) {
   size_t n = strlen(word), m = strlen(name), same = 0;
   while (word[same] && word[same] == name[same]) same++;
   const char *x = word + same, *y = name + same;
-  return n > 2 && (n >= m ? *x && !strcmp(x + 1, y + (n == m)) : n + 1 == m && !strcmp(x, y + 1));
+  if (n <= 2) return 0;
+  return n >= m ? *x && !strcmp(x + 1, y + (n == m)) : n + 1 == m && !strcmp(x, y + 1);
 }
 /* Returns the name that `word` misspells, or NULL. */
 static const char *edf_slide__meant(const edf_slide__slide *all, const char *word) {
@@ -6182,6 +6183,7 @@ typedef struct {
   const edf_node *of;                    /* W of W.grad, else NULL                            */
   edf_real *first, *right;               /* start values, and what lines must add, or NULL    */
   double scale;                          /* factor of `right`: 1, or 1/B for Parameters       */
+  double most;                           /* the greatest entry of all right gradients, or 1   */
   /* 1 for a helper, the number of lines that write it, and the number of reads of `of` */
   int helper, lines, reads;
 } edf_slide__answered;
@@ -6202,6 +6204,7 @@ typedef struct {
   char through[EDF_SLIDE__ANSWERED];     /* 1 if the gradient passes through its line         */
   int reads[EDF_SLIDE__ANSWERED];        /* number of reads of it in these lines              */
   char itself[EDF_SLIDE__ANSWERED];      /* 1 if its own line reads it                        */
+  const edf_real *value[EDF_SLIDE__ANSWERED];        /* what the text reads                   */
   int n;
 } edf_slide__answer;
 
@@ -6216,7 +6219,7 @@ static void edf_slide__find_loops_of(edf_slide__answer *a, edf_slide__statement 
     for (int d = 0; d < e->ref[f].rank; d++) {
       const edf_place *p = &e->ref[f].place[d];
       int i = edf_slide__alone(e, p), n = l->of[f]->dim[d];
-      if (i < 0) continue;
+      if (i < 0 || e->index[i].bound) continue;      /* A bound gives the size.               */
       if (extent[i] && extent[i] != n)
         edf__syntax(e->scan, p->at, "%s is %d in %s and %d in %s: are indices transposed?",
                     e->index[i].name, extent[i], e->ref[from[i]].name, n, e->ref[f].name);
@@ -6274,7 +6277,8 @@ static edf_slide__answered *edf_slide__answered_at(const edf_slide__statement *l
   if (!t && (f || strchr(r->name, '.')))
     edf__syntax(l->m.e.scan, r->name, "no tensor is called %s", r->name);
   if (!f && t && t->of && !t->right)
-    edf__syntax(l->m.e.scan, r->name, "y's line does not read this tensor");
+    edf__syntax(l->m.e.scan, r->name, "y's line does not read this tensor. A line that reads "
+                "its own tensor at another step needs an answer to itself");
   if (t && t->node->rank != r->rank)
     edf__syntax(l->m.e.scan, r->name, "%s has %d indices", r->name, t->node->rank);
   return t;
@@ -6418,13 +6422,19 @@ static void edf_slide__run_answer(edf_slide__answer *a, const char *text) {
 
 /* ---- The right gradients. They come from a graph that has y's line and all lines that the
    gradient passes through. Every other tensor is a Parameter there. */
+/* Returns 1 if x is computed above y. In a recurrence, its line stands above that of y. */
+static int edf_slide__is_above(const edf_node *x, const edf_node *y) {
+  const edf_slide__statement *l = edf_slide__line_of_node(x), *m = edf_slide__line_of_node(y);
+  return x->kind != EDF_COMPNODE ||
+         (l && m && l->slide == m->slide ? l < m : x->position < y->position);
+}
 /* Adds the tensor `name` to a->node unless a->node has it. Returns its number, or -1. */
 static int edf_slide__know(edf_slide__answer *a, const char *name, edf_node *x) {
   int read = x != NULL;                  /* else the text names it: it must be above y        */
   if (!x) x = !strcmp(name, a->y->name) ? a->y : edf_slide__newest(name);
   for (int k = 0; k < a->n; k++) if (!strcmp(a->name[k], name)) return k;
   if (!x || a->n == EDF_SLIDE__ANSWERED
-      || (!read && x->forward && x->position > a->y->position)) return -1;
+      || (!read && x != a->y && !edf_slide__is_above(x, a->y))) return -1;
   a->name[a->n] = x == a->y ? x->name : edf_slide__copy(name);
   a->node[a->n++] = x;
   return a->n - 1;
@@ -6453,7 +6463,8 @@ static void edf_slide__know_read(edf_slide__answer *a, int by, const char *name,
   int k = edf_slide__know(a, name, x ? x : edf_slide__newest(name));
   if (k < 0) return;
   a->reads[k]++;
-  a->itself[by] |= k == by;
+  a->itself[k] |= a->node[k]->kind == EDF_COMPNODE &&      /* It is of another step.         */
+                  (k == by || !edf_slide__is_above(a->node[k], a->node[by]));
 }
 
 /* Counts the reads in the lines of tensor number k, or the inputs of a node without a line. */
@@ -6566,6 +6577,23 @@ static edf_slide__answered *edf_slide__add_grad(const edf_slide__answer *a, int 
   return t;
 }
 
+/* Returns x, or x + 0 for a softmax x. So the logarithm in a later line reads the tensor x, and
+   not the argument of the softmax. */
+static edf_node *edf_slide__apart(edf_node *x) {
+  if (!edf_slide__softmax_of(x)) return x;
+  return edf_add_at(x->file, x->line, x, edf_slide__twin("zero_", x));
+}
+/* Returns the tensor whose line has n others above it, or -1. Only those count that the gradient
+   passes through. */
+static int edf_slide__next_line(const edf_slide__answer *a, int n) {
+  for (int k = 0; k < a->n; k++) {
+    int above = 0;
+    for (int o = 0; o < a->n; o++)
+      above += a->through[o] && o != k && edf_slide__is_above(a->node[o], a->node[k]);
+    if (a->through[k] && above == n) return k;
+  }
+  return -1;
+}
 /* Makes all gradients, with their right values. y.grad itself is given. */
 static void edf_slide__right_of_lines(edf_slide__answer *a) {
   edf_node *x[EDF_SLIDE__ANSWERED] = { NULL }, *loss = NULL, *y = NULL;
@@ -6576,19 +6604,24 @@ static void edf_slide__right_of_lines(edf_slide__answer *a) {
     memcpy(x[k]->value, a->node[k]->value, x[k]->size * sizeof *x[k]->value);
     edf_push(x[k]);
   }
-  for (int at = 0; at <= a->y->position; at++)
-    for (int k = 0; k < a->n; k++) {
-      if (!a->through[k] || a->node[k]->position != at) continue;
-      y = edf_slide__build_again(a, k, x);
-      if (!a->itself[k]) x[k] = y;
-    }
+  for (int n = 0, k; (k = edf_slide__next_line(a, n)) >= 0; n++) {
+    y = edf_slide__build_again(a, k, x);
+    if (!a->itself[k]) x[k] = k ? edf_slide__apart(y) : y;
+  }
   given = edf_slide__add_random(&loss, y);
   for (int k = 1; k < a->n; k++)
     if (a->through[k] && !a->itself[k]) first[k] = edf_slide__add_random(&loss, x[k]);
   (edf_forward_to)(loss);
   (edf_backward)(loss);
-  for (int k = !a->itself[0]; k < a->n; k++)
-    edf_slide__add_grad(a, k, a->reads[k] ? edf_grad(x[k]) : NULL, first[k]);
+  double most = 1;
+  for (int k = !a->itself[0]; k < a->n; k++) {
+    const edf_real *right = a->reads[k] ? edf_grad(x[k]) : NULL;
+    for (size_t i = 0; right && i < x[k]->size; i++)
+      if (fabs((double)right[i]) < HUGE_VAL) most = fmax(most, fabs((double)right[i]));
+    edf_slide__add_grad(a, k, right, first[k]);
+  }
+  for (int i = 0; i < edf.n_inputs; i++) edf_slide__answered_of(edf.inputs[i])->most = most;
+  for (int k = 0; k < a->n; k++) a->value[k] = x[k]->value;
   edf_slide__answered *t = edf_slide__add_grad(a, 0, NULL, NULL);
   memcpy(t->node->value, given, y->size * sizeof *given);
 }
@@ -6603,7 +6636,7 @@ static double edf_slide__answer_error(const edf_slide__answered *t) {
     double first = (double)t->first[i], right = scale * (double)t->right[i];
     double yours = (double)t->node->value[i] - first;
     double size = fabs(yours) + fabs(right) + (EDF_REAL_IS_DOUBLE ? 1e-3 : 5e-2) * most
-                  + noise * fabs(first);
+                  + noise * (fabs(first) + t->most);       /* Terms may cancel.               */
     double error = fabs(yours - right) / size;
     worst = error <= worst ? worst : error == error ? error : 1;
   }
@@ -6831,7 +6864,19 @@ static double edf_slide__judge_answer(edf_slide__answer *a) {
   return worst;
 }
 
+/* Removes the nodes that the answer has added: joined steps of recurrences that it names. */
+static void edf_slide__drop_joined(const edf_graph *before) {
+  for (int i = before->n_compnodes; i < edf.n_compnodes; i++) {
+    edf_slide__statement *l =
+      (edf_slide__statement *)(uintptr_t)edf_slide__line_of_node(edf.compnodes[i]);
+    if (l && l->y == edf.compnodes[i]) l->y = NULL;
+  }
+  edf.n_compnodes = before->n_compnodes;
+  edf.at = before->at;
+  edf.direction = before->direction;
+}
 double edf_check_backward(edf_node *y, const char *lines) {
+  edf_graph before = edf;
   edf_slide__answer a;
   edf_expect_kind("edf_check_backward", "the node", y, EDF_COMPNODE);
   printf("answer to %s, built at %s:%d\n", edf_label(y), y->file, y->line);
@@ -6859,7 +6904,7 @@ double edf_check_backward(edf_node *y, const char *lines) {
   for (int k = 0; k < a.n; k++) {
     const edf_node *x = a.node[k];
     edf_slide__answered *t = edf_slide__new_answered(0, a.name[k], x->rank, x->dim);
-    memcpy(t->node->value, x->value, x->size * sizeof *x->value);
+    memcpy(t->node->value, a.value[k], x->size * sizeof *x->value);
   }
   a.n_given = edf.n_inputs;
   edf_slide__run_answer(&a, a.text);
@@ -6869,6 +6914,7 @@ double edf_check_backward(edf_node *y, const char *lines) {
   edf = was;
   edf_device = device;
   edf_restore(taken);
+  edf_slide__drop_joined(&before);
   return worst;
 }
 #endif

@@ -60,7 +60,32 @@ static const struct { const char *tensors, *text, *answer; } good[] = {
   { "h[4] W[4,4] C[4]", "u[i] = sig( W[i,J] h[J] - C[i] )\nv[i] = h[i] + u[i]",
     "h.grad[i] += v.grad[i]\nu.grad[i] += v.grad[i]\n"
     "W.grad[i,j] += u.grad[i] u[i] (1-u[i]) h[j]\nC.grad[i] -= u.grad[i] u[i] (1-u[i])\n"
-    "h.grad[j] += W[I,j] u.grad[I] u[I] (1-u[I])" }
+    "h.grad[j] += W[I,j] u.grad[I] u[I] (1-u[I])" },
+  /* A softmax and its logarithm in two lines are two lines of the answer, too. */
+  { "s[b,3]", "P[b,k] = softmax_k s[b,k]\nH[b] = -sum_k P[b,k] ln P[b,k]",
+    "P.grad[b,k] -= H.grad[b] (1 + ln P[b,k])\n"
+    "s.grad[b,j] += P[b,j] (P.grad[b,j] - P[b,K] P.grad[b,K])" },
+  { "s[b,4] y[b]=4", "P[b,k] = softmax_k s[b,k]\nl[b] = -ln P[b,y[b]]",
+    "P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]]\n"
+    "s.grad[b,j] += P[b,j] (P.grad[b,j] - P[b,K] P.grad[b,K])" },
+  /* The sum over the batch is 0, up to rounding. */
+  { "x[b,3]", "m[j] = (1/B) sum_b x[b,j]\ns[j] = (1/(B-1)) sum_b (x[b,j]-m[j])^2",
+    "x.grad[b,j] += (2/(B-1)) s.grad[j] (x[b,j]-m[j])\n"
+    "m.grad[j] -= (2/(B-1)) s.grad[j] sum_b (x[b,j]-m[j])" },
+  /* A bound gives a size. */
+  { "f[b,2] g[b,3]", "h[b,J+K] = f[b,J] ; g[b,K]",
+    "f.grad[b,j] += h.grad[b,j] | j<2\ng.grad[b,k] += h.grad[b,k+2]" },
+  { "W[4,3,3] z[3]", "x[0,i] = z[i]\nx[t+1,i] = W[t,i,J] x[t,J] | t<4",
+    "W.grad[t,i,j] += x.grad[t+1,i] x[t,j] | t<4\n"
+    "x.grad[t,j] += W[t,I,j] x.grad[t+1,I] | t<4" },
+  { "x[b,4]", "y[b,j] = dropout(x[b,j], 0.5)", "x.grad[b,j] += y.grad[b,j] y[b,j] / x[b,j]" },
+  /* Lines of a recurrence above the line of y */
+  { "x[b,3]", "c[b,t] = 0.5 h[b,t-1] + x[b,t]\nh[b,t] = tanh(c[b,t])",
+    "c.grad[b,t] += h.grad[b,t] (1-h[b,t]^2)\nx.grad[b,t] += c.grad[b,t]\n"
+    "h.grad[b,t-1] += 0.5 c.grad[b,t]" },
+  { "x[3] f[3]", "g[t] = f[t] + 0.1 h[t-1]\nc[t] = g[t] x[t]\nh[t] = c[t] g[t]",
+    "c.grad[t] += h.grad[t] g[t]\ng.grad[t] += h.grad[t] c[t]\ng.grad[t] += c.grad[t] x[t]\n"
+    "x.grad[t] += c.grad[t] g[t]\nf.grad[t] += g.grad[t]\nh.grad[t-1] += 0.1 g.grad[t]" }
 };
 enum { GOOD = sizeof good / sizeof *good };
 
@@ -86,6 +111,14 @@ static const char *const three[] = { "a[b,3] c[b,3] d[3]", "y[b,j] = a[b,j] c[b,
 #define W "\nW.grad[i,j] += y.grad[B,j] x[B,i]"
 #define C "\nC.grad[j] -= y.grad[B,j]"
 
+static const char *const entropy[] = { "s[b,3]", "P[b,k] = softmax_k s[b,k]\n"
+                                                 "H[b] = -sum_k P[b,k] ln P[b,k]" };
+static const char *const losses[] = { "s[b,4] y[b]=4", "P[b,k] = softmax_k s[b,k]\n"
+                                                      "l[b] = -ln P[b,y[b]]" };
+static const char *const steps[] = { "x[3]", "c[t] = 0.5 h[t-1] + x[t]\nh[t] = tanh(c[t])" };
+static const char *const cell[] = { "x[3]", "c[t] = 0.5 c[t-1] + 0.1 h[t-1] + x[t]\n"
+                                            "h[t] = tanh(c[t])" };
+
 static const struct { const char *const *to, *answer, *words; } bad[] = {
   { affine, W C "\nx.grad[b,i] -= y.grad[b,J] W[i,J]", "FAIL|x.grad|sign" },
   { affine, X W "\nC.grad[j] += y.grad[B,j]", "FAIL|C.grad|sign" },
@@ -102,6 +135,15 @@ static const struct { const char *const *to, *answer, *words; } bad[] = {
   { affine, X C W "\nW.grad[i,j] += gelu(W[i,j])", "FAIL|W.grad|a term too much" },
   { three, "a.grad[b,j] += y.grad[b,j] c[b,j]\nc.grad[b,j] += y.grad[b,j] a[b,j] d[j]\n"
     "d.grad[j] += y.grad[B,j] a[B,j] c[B,j]", "FAIL|a.grad|factor is missing|d" },
+  { entropy, "P.grad[b,k] -= H.grad[b] ln P[b,k]\n"
+    "s.grad[b,j] += P[b,j] (P.grad[b,j] - P[b,K] P.grad[b,K])",
+    "FAIL|P.grad|a contribution is missing" },
+  { losses, "P.grad[b,k] += 0 l.grad[b] P[b,k]\n"
+    "s.grad[b,j] += P[b,j] (P.grad[b,j] - P[b,K] P.grad[b,K])", "FAIL|P.grad" },
+  { steps, "c.grad[t] += h.grad[t] (1-h[t]^2)\nx.grad[t] += c.grad[t]\n"
+    "h.grad[t-1] += 0.25 c.grad[t]", "FAIL|h.grad|factor|2" },
+  { cell, "c.grad[t] += h.grad[t] (1-h[t]^2)\nx.grad[t] += c.grad[t]",
+    "FAIL|x.grad|needs an answer to itself" },
 };
 enum { BAD = sizeof bad / sizeof *bad };
 
