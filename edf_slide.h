@@ -160,10 +160,10 @@ edf_node *edf_find(const char *name);    /* Returns the newest tensor of this na
 edf_node *edf_text_at(const char *file, int line, const char *text, ...);
 edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ...);
 
-/* Writes the whole program as a text for edf_equations. If an empty graph reads the text, it
-   gets the same nodes. The same Parameters then give the same numbers, bit for bit. A name gets
-   a number if several nodes have it or if it would be misread: h_2. A custom node is written
-   as a comment and a line that cannot be read. */
+/* Writes the whole program as a text for edf_equations: declarations and the author's lines. If
+   an empty graph reads the text, it gets the same nodes. The same Parameters then give the same
+   numbers, bit for bit. If two texts define one name, the second becomes h_2. A node that C
+   code made is a comment. */
 void edf_print_equations(FILE *out);
 
 /* Runs a submitted backward of y's line and compares it with the framework's:
@@ -6120,8 +6120,8 @@ static int (*edf__print_node)(edf_page *, const edf_node *, int) = edf_slide__pr
 
 /* ---- A program as its equations. */
 
-static void edf_slide__write_declaration(edf_page *out, const edf_node *x) {
-  edf_write(out, x->kind == EDF_INPUT ? "input %s" : "parameter %s", x->name);
+static void edf_slide__write_declaration(edf_page *out, const edf_node *x, const char *name) {
+  edf_write(out, x->kind == EDF_INPUT ? "input %s" : "parameter %s", name);
   for (int d = 0; d < x->rank; d++) {
     edf_write(out, d ? "," : "[");
     if (x->batched >> d & 1) edf_write(out, "%s", edf.batch_name);
@@ -6134,14 +6134,86 @@ static void edf_slide__write_declaration(edf_page *out, const edf_node *x) {
 static const edf_slide__statement *edf_slide__line_of_node(const edf_node *x) {
   return x->written ? (const edf_slide__statement *)x->written->line : NULL;
 }
+
+/* Several texts become one, in which a name is defined once. The names so far: `of` is an Input,
+   a Parameter, or the oldest line of a tensor. */
+typedef struct { const void *of; const char *name; int is_new; } edf_slide__printed_name;
+typedef struct {
+  edf_slide__printed_name *at;
+  int n, changed;                        /* number of names, and of those that were changed   */
+} edf_slide__printed_names;
+
+/* Gives a tensor its name, or name_2 if the name is taken. */
+static const char *edf_slide__print_as(edf_slide__printed_names *all, const void *of,
+                                       const char *name) {
+  edf_page fresh = { NULL, 0 };
+  edf_write(&fresh, "%s", name);
+  for (char *c = fresh.at; *c; c++)      /* W@3, or a name that edf_name has given            */
+    if (!edf__is_letter(*c) && !edf__is_digit(*c) && *c != '\'') *c = '_';
+  for (int k = 0, number = 2; k < all->n; k++) {
+    if (strcmp(all->at[k].name, fresh.at)) continue;
+    fresh.n = 0;
+    edf_write(&fresh, "%s_%d", name, number++);
+    k = -1;
+  }
+  edf_slide__printed_name entry = { of, name, strcmp(name, fresh.at) != 0 };
+  if (entry.is_new) entry.name = fresh.at;
+  else edf_release(fresh.at);
+  size_t room = (size_t)all->n / 1024 * 1024 + 1024;
+  all->at = (edf_slide__printed_name *)edf_keep(all->at, room * sizeof *all->at);
+  all->changed += entry.is_new;
+  all->at[all->n++] = entry;
+  return entry.name;
+}
+/* Returns the name of tensor f of line l in the text. */
+static const char *edf_slide__name_in_text(const edf_slide__printed_names *all,
+                                           const edf_slide__statement *l, int f) {
+  const char *name = l->m.e.ref[f].name;
+  const edf_slide__slide *slide = l->slide;
+  const edf_slide__statement *by = NULL;
+  const void *of = l->of[f];
+  for (int k = 0; k < slide->n && !by; k++)
+    if (!strcmp(slide->line[k].m.e.ref->name, name)) by = slide->line[k].oldest;
+  if (!by && of && edf_slide__line_of_node(l->of[f]))
+    by = edf_slide__line_of_node(l->of[f])->oldest;
+  if (by) of = by;
+  for (int k = 0; k < all->n; k++) if (all->at[k].of == of) return all->at[k].name;
+  return name;
+}
+/* Writes line l as its author wrote it, without a comment. Names that have changed are new. */
+static void edf_slide__write_author_line(edf_page *out, const edf_slide__printed_names *all,
+                                         const edf_slide__statement *l) {
+  const edf__scan *s = l->m.e.scan;
+  const char *plain = edf_slide__author_line(l), *text = plain - s->size;
+  size_t n = strcspn(plain, "\n"), letters;
+  while (n && plain[n - 1] == ' ') n--;
+  for (size_t i = 0; i < n; i += letters) {
+    const char *name = NULL;
+    for (letters = 0; edf__is_letter(text[i + letters]) || edf__is_digit(text[i + letters]) ||
+                      (letters && text[i + letters] == '\'');) letters++;
+    for (int f = 0; f < l->m.e.n_ref && letters && all->changed && !name; f++) {
+      const char *old = l->m.e.ref[f].name;
+      int here = old == plain + i + s->size, bound = text[i + letters] == '<' && letters < n;
+      for (int k = 0; k < l->m.e.n_index; k++) bound &= l->m.e.index[k].name != old;
+      if (here || (bound && strlen(old) == letters && !strncmp(old, text + i, letters)))
+        name = edf_slide__name_in_text(all, l, f);
+    }
+    if (!letters) letters = 1;
+    if (name) edf_write(out, "%s", name);
+    else edf_write(out, "%.*s", (int)letters, text + i);
+  }
+  edf_write(out, "\n");
+}
 /* Writes the declarations, and all lines of a slide at its first node. Nodes of C calls are
    comments. */
 void edf_print_equations(FILE *out) {
   edf_page page = { NULL, 0 };
+  edf_slide__printed_names names = { NULL, 0, 0 };
   const edf_slide__slide *last = NULL;
   edf_write(&page, "%s", "");
   for (int i = 0; i < edf.n_inputs + edf.n_parameters; i++) {
-    edf_slide__write_declaration(&page, edf__nth(i));
+    const edf_node *x = edf__nth(i);
+    edf_slide__write_declaration(&page, x, edf_slide__print_as(&names, x, x->name));
     edf_write(&page, "\n");
   }
   for (int i = 0; i < edf.n_compnodes; i++) {
@@ -6150,10 +6222,10 @@ void edf_print_equations(FILE *out) {
     if (x->written && x->written->said) {
       if (!line || line->slide == last) continue;
       last = line->slide;
-      for (l = last->line; l < last->line + last->n; l++) {
-        const char *said = edf_slide__author_line(l);
-        edf_write(&page, "%.*s\n", (int)strcspn(said, "\n"), said);
-      }
+      for (l = last->line; l < last->line + last->n; l++)
+        if (l == l->oldest) edf_slide__print_as(&names, l, l->m.e.ref->name);
+      for (l = last->line; l < last->line + last->n; l++)
+        edf_slide__write_author_line(&page, &names, l);
     } else if (!edf_slide__is_helper(x)) {
       edf_write(&page, "# %s of C code: ", x->op);
       edf_write_node(&page, x, EDF_FORWARD_LINE);
@@ -6161,6 +6233,9 @@ void edf_print_equations(FILE *out) {
     }
   }
   fputs(page.at, out);
+  for (int k = 0; k < names.n; k++)
+    if (names.at[k].is_new) edf_release((char *)(uintptr_t)names.at[k].name);
+  edf_release(names.at);
   edf_release(page.at);
 }
 
@@ -6583,8 +6658,8 @@ static edf_node *edf_slide__apart(edf_node *x) {
   if (!edf_slide__softmax_of(x)) return x;
   return edf_add_at(x->file, x->line, x, edf_slide__twin("zero_", x));
 }
-/* Returns the tensor whose line has n others above it, or -1. Only those count that the gradient
-   passes through. */
+/* Returns the tensor whose line has n others above it, or -1. Only those count that the
+   gradient passes through. */
 static int edf_slide__next_line(const edf_slide__answer *a, int n) {
   for (int k = 0; k < a->n; k++) {
     int above = 0;

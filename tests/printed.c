@@ -326,6 +326,23 @@ TEST(printed_equations_give_the_same_bits) {
   }
 }
 
+/* Texts that define one name become one text, with several names. */
+TEST(several_texts_become_one) {
+  declare_plain("x[b,3] y[b,2] W[3]");
+  edf_parameter("W[2]");                 /* It is called W@1. */
+  edf_equations("h[b] = x[b,I] v[I] \xE2\x88\x92 1   # a comment\nz[b] = 2 h[b]");
+  edf_equations("h[b] += x[b,I] v[I]\nz[b] = 2 h[b].");
+  edf_equations("u[b] += 3 h[b] z[b]\nk[b] = 1[y[b,0] > 0]");
+  edf_name(edf_find("k"), "class of b");
+  edf_equations("k[b] = 1[y[b,1] > 0]\no[b] = u[b] h[b] E[k[b]] + W[0] | k<2");
+  edf_equations("h[-1] = 2\nh[t] = W[t] h[t-1] | t<3\nl[b] = o[b] + h[2]");
+  both_ways("several texts");
+  declare_plain("x[b,3]");
+  edf_equations("h[b] += 2 x[b,I]");
+  edf_equations("h[b] += 3 x[b,I]");
+  CAPTURE(edf_print_equations(stdout));
+  WORDS(captured, "h[b] += 2 x[b,I]\n|h_2[b] += 3 x[b,I]\n");
+}
 TEST(one_parameter_has_one_number) {
   edf_node *w = edf_parameter("w");
   Tanh(w);
