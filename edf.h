@@ -4456,13 +4456,22 @@ static int edf__are_bounds(const char *c) {
   }
   return 1;
 }
+/* Returns what follows `line` at the begin of `text`, or NULL. Blanks and * do not count. */
+static const char *edf__after(const char *text, const char *line) {
+  for (;;) {
+    line += strspn(line, " *");
+    if (!*line) return text;
+    text += strspn(text, " *");
+    if (*text++ != *line++) return NULL;
+  }
+}
 /* Writes the heading of x, whose group begins. */
 static edf__place_of_node edf__begin_group(edf_page *out, const edf_node *x) {
   edf_page head = { NULL, 0 }, line = { NULL, 0 };
   edf__write_heading(&head, x);
   edf__write_forward(&line, x);
-  int own = head.n >= line.n && !memcmp(head.at, line.at, line.n) &&
-            edf__are_bounds(head.at + line.n);
+  const char *rest = edf__after(head.at ? head.at : "", line.at ? line.at : "");
+  int own = rest && edf__are_bounds(rest);
   edf__place_of_node place = !head.n ? EDF__NO_HEADING : own ? EDF__OWN_HEADING
                                                              : EDF__UNDER_HEADING;
   if (place == EDF__UNDER_HEADING) edf_write(out, "  %s\n", head.at);

@@ -30,17 +30,17 @@
      edf__whole edf__without_batch edf__write
 
    A text becomes nodes in these stages. Search for the names of their chapters.
-     >>read     edf_slide__read_text     text -> lines -> trees
+     >>read     edf_slide__read_line     text -> lines -> trees
      >>resolve  edf_slide__resolve       names -> tensors, Parameters, indices
      >>bind     edf_slide__bind_line     which index is free, summed or masked
-     >>sizes    edf_slide__prepare       the size of each index; new Parameters
+     >>sizes    edf_slide__solve_extents the size of each index; new Parameters
      >>lower    edf_slide__whole_line    tree -> nodes: equations, rows of the function table
      >>steps    edf_slide__recur         a recurrence, step by step
-     >>write    edf_slide__print         equation -> line, swap rule -> loops; >>formulas
+     >>write    edf_slide__write_equation  equation -> line, swap rule -> loops; >>formulas
      >>judge    edf_check_backward       the tree of a line again, against a submitted backward
    An equation is compiled in >>contractions, >>reach, >>einsum and >>rewriting. >>trees has the
-   trees and the function table, >>rows the nodes that only texts make. >>build runs the stages.
-   >>layers are short texts. */
+   trees and the function table, >>rows the nodes that only texts make. >>build runs the stages:
+   edf_slide__run_slide. >>layers are short texts. */
 #if !defined(EDF_H) || \
     (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_IMPLEMENTED))
 #include "edf.h"
@@ -185,24 +185,39 @@ static inline double edf_slide__no_answer(const edf_node *y) { (void)y; return 0
 #endif
 
 /* ---- The compiled form of an equation, for tools. It is what runs. Prints, ONNX, the GPU and
-   the trace read it. edf_contraction_of returns NULL for a node without an equation. */
+   the trace read it. edf_contraction_of returns NULL for a node without an equation.
+
+   An equation says  left[..] = sum over terms of  coefficient * ref[first] * ref[first+1] ...
+   A term sums over its indices that are not on the left. `e` has at most two factors a term.
+
+     kind   0    sums
+            'm'  the mean over the summed indices; 's' divides by one less than their number
+            'x'  the maximum over the summed indices
+            'p'  a scatter: a position on the left is n-1 minus the place of a tensor: place.by
+
+   A term counts only where its masks hold: index[low] - index[high] + constant <= 0. An index
+   -1 is the number 0. A mask's test is a factor, too: a node Test. A mask keeps what is excluded
+   out of the sum even if it is infinite or NaN. Refs that no term uses have been replaced by
+   padded copies and products. */
 enum { EDF_SLIDE__MAX_REF = 32, EDF_SLIDE__MAX_MASK = 16, EDF_SLIDE__SIZE_STEPS = 64 };
 typedef struct {                         /* a position in a tensor: 2*i+DI-1                  */
   int factor[EDF_MAX_INDEX];
   int constant;
-  int by;                                /* a lookup: the ref that gives the position, else 0 */
+  int by;                                /* a lookup: number of the ref that gives it, else 0 */
   const char *at;
 } edf_place;
 typedef struct {                         /* a tensor in an equation: W[I,j]                   */
   const char *name;
-  int operand;                           /* -1 for the left-hand side                         */
+  int operand;                           /* number of the tensor: of y->in for `e`, of        */
+                                         /* `operand` for `written`; -1 for the left side     */
   int rank;
   edf_place place[EDF_MAX_RANK];
 } edf_ref;
 typedef struct {                         /* an index                                          */
   const char *name;
   int left;                              /* 1 if it is on the left                            */
-  int bound;                             /* its size as in | i<28, else 0                     */
+  int bound;                             /* its size in | i<28, or as the rewriting needs it, */
+                                         /* else 0                                            */
 } edf_index;
 typedef struct {                         /* a step of a coefficient, in postfix notation      */
   char op;                               /* '#' a number, 's' a size, '+' '*' '/' '^', 'f'    */
@@ -234,9 +249,10 @@ typedef struct edf_contraction {
   edf_equation e;                        /* as it runs: two factors a term, no read outside   */
   edf_equation written;                  /* as the program wrote it, for prints               */
   edf_node **operand;                    /* the operands of `written`                         */
-  int kind;                              /* 0 for sums; see edf_slide__divisor                */
+  int kind;                              /* see above                                         */
   int runs;                              /* 1 if its contractions compute it                  */
-  ptrdiff_t extent[EDF_MAX_INDEX];       /* size of each index, 0 for a batch, -1 if unknown  */
+  ptrdiff_t extent[EDF_MAX_INDEX];       /* size of each index; 0 for a batch that was not    */
+                                         /* fed, -1 if unknown                                */
   const edf_ref *source[EDF_MAX_INDEX];  /* the tensor that gives the size, or NULL           */
   int padded[EDF_MAX_RANK];              /* of a padded copy: its dimensions, else 0          */
   edf_real outside;                      /* of a padded copy: the entries around the tensor   */
@@ -1775,6 +1791,7 @@ typedef struct edf_slide__statement {    /* a line that is an equation          
   int at[EDF_MAX_INDEX];                 /* the numbers of these indices                      */
   edf_node **step; size_t n_step;        /* the nodes of all steps; the first is step -1      */
   char *is_read;                         /* for each step: 1 if a line reads it               */
+  unsigned *form;                        /* for each step: which nodes it has, as a hash      */
 } edf_slide__statement;
 
 struct edf_slide__slide {
@@ -1793,6 +1810,7 @@ struct edf_slide__slide {
   char *is_set;                          /* for each of them: 1 after its first use           */
   edf_node *one;                         /* the number 1, for equations without a tensor      */
   int first;                             /* number of nodes before its first one              */
+  const char *told;                      /* the newest step of which prints show a line       */
 };
 
 /* ---- The functions. `takes` says how to call one:
@@ -3377,13 +3395,23 @@ static void edf_slide__add_size(edf_slide__making *to, int i) {
   s->name = to->l->m.e.index[i].name;
   if (!to->l->m.extent[i]) s->of = edf_slide__batched(to->l, &s->dim);
 }
+/* Returns 1 if x is best one number: a single one, or an expression of very many. Others are
+   kept as written: 1/3, sqrt(2). */
+static int edf_slide__is_literal(const edf_slide__expr *x, int *most) {
+  int is = x->sort == EDF_SLIDE__A_NUMBER || x->sort == EDF_SLIDE__A_NAME ||
+           ((x->sort == EDF_SLIDE__A_SUM || x->sort == EDF_SLIDE__A_PRODUCT) &&
+            (!x->in || !x->in->next));
+  --*most;
+  for (const edf_slide__expr *k = x->in; k; k = k->next) is &= edf_slide__is_literal(k, most);
+  return is || *most < 0;
+}
 /* Adds the steps of x, which is a coefficient. */
 static void edf_slide__add_steps(edf_slide__making *to, const edf_slide__expr *x) {
   const edf_slide__statement *l = to->l;
-  int sizes = 0, n = 0;
+  int sizes = 0, n = 0, most = 12;
   double number;
   edf_slide__is_coefficient(l, x, &sizes);
-  if (!sizes && edf_slide__constant(l, x, &number)) {
+  if (!sizes && edf_slide__constant(l, x, &number) && edf_slide__is_literal(x, &most)) {
     edf_slide__add_step(to, '#', number);
     return;
   }
@@ -3425,10 +3453,13 @@ static void edf_slide__add_steps(edf_slide__making *to, const edf_slide__expr *x
 /* Multiplies the coefficient of the next term by x. A number multiplies *number. */
 static void edf_slide__multiply(edf_slide__making *to, const edf_slide__expr *x,
                                 double *number) {
-  int sizes = 0, before = to->n_step;
+  int sizes = 0, before = to->n_step, most = 12;
   double k;
   edf_slide__is_coefficient(to->l, x, &sizes);
-  if (!sizes && edf_slide__constant(to->l, x, &k)) { *number *= k; return; }
+  if (!sizes && edf_slide__constant(to->l, x, &k) && edf_slide__is_literal(x, &most)) {
+    *number *= k;
+    return;
+  }
   while (x->sort == EDF_SLIDE__A_SUM && !x->in->next && !x->in->over) {      /* (1/B)         */
     const edf_slide__expr *p = x->in;
     *number *= p->number;
@@ -4598,24 +4629,49 @@ static const char *edf_slide__author_line(const edf_slide__statement *l) {
   while (c > s->text + s->size && c[-1] != '\n') c--;
   return c + strspn(c, " ");
 }
+/* Says what prints show of the step of l whose nodes begin with number `before`: 0, its line;
+   1, its nodes; 2, that they are like those of a step that is shown. Steps are alike if they
+   are behind the largest offset, and have the same nodes as the step before. */
+static int edf_slide__shown_of_step(edf_slide__statement *l, int before) {
+  int time[EDF_SLIDE__LOOPS], near = -1, later = 0;
+  unsigned form = 17;
+  for (int i = before; i < edf.n_compnodes; i++) {
+    const edf_node *x = edf.compnodes[i];
+    const edf_equation *e =
+      edf_slide__has_equation(x) ? &((const edf_contraction *)x->state)->e : NULL;
+    form = form * 31 + (unsigned)((uintptr_t)x->about >> 4) + (unsigned)x->n_in;
+    if (e) form = form * 31 + (unsigned)(e->n_term * 64 + e->n_ref);
+  }
+  for (int k = 0; k < l->n_loop && l->fixed; k++) {
+    if (l->loop[k] < 0) return 0;        /* a given step                                      */
+    int t = l->at[l->loop[k]] + l->m.e.ref->place[l->axis[k]].constant;
+    int T = (int)edf_slide__times_of(l, k), order = l->back[k] ? T - 1 - t : l->at[l->loop[k]];
+    time[k] = t;
+    if (order > l->reach[k]) near = k;
+    if (order > later) later = order > l->reach[k] ? 2 : 1;
+  }
+  if (!l->fixed || l->entry) return 0;
+  l->form[edf_slide__step_at(l, time) - l->step] = form;
+  if (near >= 0) {
+    time[near] += l->back[near] ? 1 : -1;
+    if (l->form[edf_slide__step_at(l, time) - l->step] != form) later = 1;
+  }
+  if (edf.n_compnodes > before && !l->told++) later = 0;               /* its first nodes     */
+  return later;
+}
 /* Builds the node of a line, which is a call, parts joined with ';', or an equation. */
 static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf_ref left) {
   int before = edf.n_compnodes;
   edf_node *y = l->right->next ? edf_slide__joined_line(l, left)
                                : edf_slide__line_node(l, l->right, left, 0);
-  int later = 0;
+  int later = edf_slide__shown_of_step(l, before);
   const char *time = "";
-  for (int k = 0; k < l->n_loop && l->fixed; k++) {
-    if (l->loop[k] < 0) continue;        /* a given step                                      */
-    int t = l->at[l->loop[k]], T = (int)l->m.extent[l->loop[k]];
-    int order = l->back[k] ? T - 1 - t : t;
-    if (order > later) later = order > l->reach[k] ? 2 : 1;
-  }
-  if (!l->told++) later = 0;             /* its first step, where earlier ones are given      */
   for (int i = 0; i < l->m.e.n_index; i++)
     if (l->fixed >> i & 1)
       time = edf__text("%s%s%.15s=%d", time, *time ? "," : "", l->m.e.index[i].name, l->at[i]);
   time = *time ? edf_slide__copy(time) : NULL;
+  if (later == 1 && l->slide->told && !strcmp(l->slide->told, time)) later = 0;
+  if (!later) l->slide->told = time;     /* In this step all lines are shown.                 */
   edf_slide__name_as(y, l);
   for (int i = before; i < edf.n_compnodes; i++) {
     edf_node *x = edf.compnodes[i];
@@ -4858,6 +4914,7 @@ static void edf_slide__begin_steps(edf_slide__statement *l) {
   l->n_step = n;
   l->step = (edf_node **)edf_slide__tree(n * sizeof *l->step);
   l->is_read = (char *)edf_slide__tree(n);
+  l->form = (unsigned *)edf_slide__tree(n * sizeof *l->form);
 }
 
 /* Returns the line that defines the tensor of l. It is l, unless l gives entries: h[b,-1,j] =
@@ -5655,9 +5712,14 @@ edf_node *edf_unroll_at(const char *file, int line, edf_recurrent_package Phi, e
 
 #ifndef EDF_NO_DEBUG
 /* ==== >>write  Equations as text ========================================================== */
-static void edf_slide__write_number(edf_page *out, double n, int digits) {
-  if (fabs(n) < HUGE_VAL) edf_write(out, "%.*g", digits, n);
-  else edf_write(out, n < 0 ? "-1e999" : "1e999");
+/* Returns n with as few digits as it needs, as text of edf__text. */
+static const char *edf_slide__number_text(double n) {
+  char text[40];
+  int digits = 6;
+  if (!(fabs(n) < HUGE_VAL)) return n < 0 ? "-1e999" : "1e999";
+  do snprintf(text, sizeof text, "%.*g", digits++, n);
+  while (digits < 18 && fabs(atof(text) - n) > 1e-15 * fabs(n));
+  return edf__text("%s", text);
 }
 
 /* ---- Equations, as the program wrote them, with the names of the nodes. */
@@ -5763,54 +5825,67 @@ static int edf_slide__times(const edf_equation *e, const edf_term *t, int f, int
   }
   return n;
 }
+/* Returns 1 if the steps are 1 times and divided by others, as in 1/(B-1). Then the number of
+   the term is written in place of the 1. */
+static int edf_slide__begins_with_1(const edf_term *t) {
+  int depth = 1, is = t->step->op == '#' && t->step->number == 1;
+  for (int k = 1; k < t->n_step && is; k++) {      /* `depth` values are on the stack.        */
+    char op = t->step[k].op;
+    int joins = strchr("+*/^", op) != NULL;
+    is = depth > 1 + joins || op == '*' || op == '/' || op == '#' || op == 's';
+    depth += joins ? -1 : op != 'f';
+  }
+  return is;
+}
 /* Writes the coefficient of a term: 2/(B-1). It is in brackets if tensors follow. Its parts are
-   texts on a stack. `tight` is 0 for a sum, 1 for a product, and 2 for a single word. */
+   texts on a stack. `tight` is 0 for a sum, 1 for a quotient, 2 for a product, and 3 for a
+   single word. */
 static void edf_slide__write_coefficient(edf_page *out, const edf_term *t, double number,
                                          int brackets) {
   struct { const char *text; int tight; } v[EDF_SLIDE__SIZE_STEPS];
-  int n = 0, first = t->step[0].op == '#' && t->step[0].number == 1;
+  int n = 0, first = edf_slide__begins_with_1(t);
   for (const edf_size_step *s = t->step; s < t->step + t->n_step; s++) {
     const char *a = n > 1 ? v[n - 2].text : "", *b = n ? v[n - 1].text : "";
-    int least = s->op == '+' ? 0 : s->op == '^' ? 2 : 1, right = least + (s->op == '/');
+    int least = s->op == '+' ? 0 : s->op == '^' ? 3 : 2, right = least + (s->op == '/');
     if (strchr("+*/^", s->op)) {
       if (v[n - 2].tight < least) a = edf__text("(%s)", a);
       if (v[n - 1].tight < right) b = edf__text("(%s)", b);
       n -= 2;
     } else if (s->op == 'f') n--;
     switch (s->op) {
-      case '#': a = edf__text("%g", s == t->step && first ? number : s->number); break;
+      case '#': a = edf_slide__number_text(s == t->step && first ? number : s->number); break;
       case 's': a = edf_slide__capital(s->name); break;
       case '+': a = *b == '-' ? edf__text("%s-%s", a, b + 1) : edf__text("%s+%s", a, b); break;
-      case '*': a = edf__text("%s %s", a, b); break;
+      case '*': a = edf__text(strcmp(a, "-1") ? "%s %s" : "-%.0s%s", a, b); break;
       case '/': a = edf__text("%s/%s", a, b); break;
       case '^': a = edf__text("%s^%s", a, b); break;
       default:  a = edf__text("%s(%s)", s->name, b);
     }
     v[n].text = a;
-    v[n++].tight = s->op == '+' ? 0 : strchr("*/", s->op) ? 1 : 2;
+    v[n++].tight = s->op == '+' ? 0 : s->op == '/' ? 1 : s->op == '*' ? 2 : 3;
   }
-  if (!first && number != 1) edf_write(out, "%g ", number);
-  edf_write(out, brackets && v[0].tight < 2 ? "(%s)" : "%s", v[0].text);
+  if (!first && number != 1) edf_write(out, "%s ", edf_slide__number_text(number));
+  edf_write(out, brackets && v[0].tight < 3 ? "(%s)" : "%s", v[0].text);
 }
 
 /* Writes a term without its sign. By the swap rule, factor `swapped` is exchanged with the
    output; 0 exchanges none. */
 static void edf_slide__write_term(edf_page *out, const edf_node *y, const edf_term *t,
                                   int swapped) {
-  const edf_contraction *m = edf_slide__einsum_of(y);
-  edf_slide__write_reduction(out, y, t, swapped > 0);
   const edf_ref *r = edf_slide__shown(y)->ref;
-  int one = t->n == 1 && edf_slide__is_one(edf_slide__node_of(y, r + t->first));
-  int n = one ? 0 : t->n;
+  int n = 0;                             /* number of factors that are not the number 1       */
+  for (int f = t->first; f < t->first + t->n; f++)
+    n += !edf_slide__is_one(edf_slide__node_of(y, r + f));
+  edf_slide__write_reduction(out, y, t, swapped > 0);
   double number = fabs(t->number);
   if (swapped) number *= edf_slide__times(edf_slide__shown(y), t, swapped, 0);
   if (t->n_step) edf_slide__write_coefficient(out, t, number, n > 0);
-  else if (number != 1 || !n) edf_slide__write_number(out, number, m->kind ? 17 : 6);
+  else if (number != 1 || !n) edf_write(out, "%s", edf_slide__number_text(number));
   if (n && (t->n_step || number != 1)) edf_write(out, " ");
-  for (int f = t->first; f < t->first + n; f++) {
+  for (int f = t->first, written = 0; f < t->first + t->n; f++) {
     int times = f == swapped ? 1 : edf_slide__times(edf_slide__shown(y), t, f, swapped);
-    if (!times) continue;
-    if (f > t->first) edf_write(out, " ");
+    if (!times || edf_slide__is_one(edf_slide__node_of(y, r + f))) continue;
+    if (written++) edf_write(out, " ");
     edf_slide__write_ref(out, y, &r[f == swapped ? 0 : f], f == swapped ? ".grad" : "",
                          swapped > 0);
     if (times > 1) edf_write(out, "^%d", times);
@@ -5844,6 +5919,32 @@ static void edf_slide__write_sizes(edf_page *out, const edf_equation *e, const e
     }
 }
 
+/* Writes | s<=t for the masks that all of n terms have, and returns the number of bounds. A
+   term that a mask makes 0 has the mask's test as a factor. */
+static int edf_slide__write_masks(edf_page *out, const edf_node *y, const edf_term *t, int n,
+                                  int bounds, int in_loop) {
+  const edf_equation *e = edf_slide__shown(y);
+  unsigned all = ~0u;
+  for (int k = 0; k < n; k++) {
+    unsigned tested = 0;
+    for (int f = t[k].first; f < t[k].first + t[k].n; f++) {
+      unsigned has = edf_slide__ref_has(&e->ref[f]);
+      int is_test = edf_slide__node_of(y, &e->ref[f])->about == &edf_slide__test_op;
+      for (int m = 0; m < e->n_mask && is_test; m++)
+        if (e->mask[m].low >= 0 && e->mask[m].high >= 0 &&
+            has == (1u << e->mask[m].low | 1u << e->mask[m].high)) tested |= 1u << m;
+    }
+    all &= t[k].masks & tested;
+  }
+  for (int k = 0; k < e->n_mask; k++) {
+    const edf_mask *m = &e->mask[k];
+    if (!(all >> k & 1) || m->low < 0 || m->high < 0 || m->constant >> 1) continue;
+    edf_slide__write_letter(out, bounds++ ? ", " : " | ", y, m->low, in_loop);
+    edf_slide__write_letter(out, m->constant ? "<" : "<=", y, m->high, in_loop);
+  }
+  return bounds;
+}
+
 static void edf_slide__write_equation(edf_page *out, const edf_node *y) {
   const edf_contraction *m = edf_slide__einsum_of(y);
   const edf_equation *e = edf_slide__shown(y);
@@ -5868,6 +5969,7 @@ static void edf_slide__write_equation(edf_page *out, const edf_node *y) {
     const edf_node *by = edf_slide__node_of(y, &e->ref[p->by]);
     edf_write(out, "%s%s<%d", n++ ? ", " : " | ", edf__label(by), p->constant + 1);
   }
+  n = edf_slide__write_masks(out, y, e->term, e->n_term, n, 0);
   edf_slide__write_sizes(out, e, e->term, e->n_term, n);
 }
 
@@ -5905,7 +6007,7 @@ static void edf_slide__write_equation_backward(edf_page *out, const edf_node *y)
       edf_slide__write_ref(out, y, &e->ref[f], ".grad", 1);
       edf_write(out, t->number < 0 ? " -= " : " += ");
       edf_slide__write_term(out, y, t, f);
-      edf_slide__write_sizes(out, e, t, 1, 0);
+      edf_slide__write_sizes(out, e, t, 1, edf_slide__write_masks(out, y, t, 1, 0, 1));
       edf_write(out, "\n");
     }
 }
@@ -6092,9 +6194,18 @@ static void edf_slide__write_formula(edf_page *out, const edf_node *y, int backw
   if (!backward) edf_slide__write_causal(out, &f, 0);
 }
 
+/* Returns 1 if y is the number 1 and only equations read it. They are printed without it. */
+static int edf_slide__is_unread(const edf_node *y) {
+  int unread = y->about == &edf_slide__number_op && edf_slide__is_one(y);
+  for (int i = y->position + 1; i < edf.n_compnodes && unread; i++) {
+    const edf_node *x = edf.compnodes[i];
+    for (int k = 0; k < x->n_in; k++) unread &= x->in[k] != y || edf_slide__has_equation(x);
+  }
+  return unread;
+}
 /* Prints a node: see edf.h. */
 static int edf_slide__print(edf_page *out, const edf_node *y, int backward) {
-  if (edf_slide__is_helper(y) && !out) return -1;
+  if (!out && (edf_slide__is_helper(y) || edf_slide__is_unread(y))) return -1;
   if (!out) return 1;
   if (edf_slide__has_equation(y)) {
     if (backward) edf_slide__write_equation_backward(out, y);
@@ -6135,8 +6246,8 @@ static const edf_slide__statement *edf_slide__line_of_node(const edf_node *x) {
   return x->written ? (const edf_slide__statement *)x->written->line : NULL;
 }
 
-/* Several texts become one, in which a name is defined once. The names so far: `of` is an Input,
-   a Parameter, or the oldest line of a tensor. */
+/* Several texts become one, in which a name is defined once. The names so far: `of` is an
+   Input, a Parameter, or the oldest line of a tensor. */
 typedef struct { const void *of; const char *name; int is_new; } edf_slide__printed_name;
 typedef struct {
   edf_slide__printed_name *at;

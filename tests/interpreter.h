@@ -404,7 +404,6 @@ static void assign(const char *left, const char *right, char sign) {
   ptrdiff_t i = place(tensor[k].node, &left);
   double x = sum_of(&right);
   if (i < 0) return;
-  tensor[k].shown = 1;
   (grad ? tensor[k].grad : tensor[k].value)[i] += sign == '-' ? -x : x;
 }
 
@@ -440,6 +439,8 @@ static void statement(const char *from, const char *to) {
   equals = strchr(left, '=');
   if (!equals || equals > to) wrong(left, "no statement");
   n_letters = positions = 0;
+  int written = tensor_named(left, word(left));
+  if (written >= 0) tensor[written].shown = 1;   /* also if a bound excludes all entries */
   loop(name, length, n, left, blanks(equals + 1), equals[-1]);
 }
 
@@ -539,7 +540,8 @@ static inline int evaluate(const char *what, edf_node *loss) {
   defined = !is_undefined();
   for (int k = 0; k < n_tensors && defined; k++) {
     edf_node *x = tensor[k].node;
-    int inner = !strcmp(x->op, "Pad") || !strcmp(x->op, "Product");
+    int inner = !strcmp(x->op, "Pad") || !strcmp(x->op, "Product") ||
+                (!strcmp(x->op, "Number") && *x->value == 1);
     CHECK(tensor[k].shown || inner, "%s: %s is not printed", what, x->name);
     if (!tensor[k].shown) continue;              /* It is written inside a line. */
     if (x->kind == EDF_COMPNODE) compare("the value", x, x->value, tensor[k].value);

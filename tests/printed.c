@@ -77,6 +77,33 @@ TEST(equal_steps_are_printed_once) {
   CHECK(!strstr(captured, "x[b,2,j]"), "the third step is printed:\n%s", captured);
 }
 
+/* Only steps with the same nodes are the same. A line is shown at its first step with nodes. */
+TEST(other_steps_are_printed) {
+  declare_plain("x[7] a[7] u[4,5]");
+  edf_equations("h[0] = 2\nh[3] = 5\nh[t] = x[t] h[t-1] + 1");
+  printed_lines();
+  WORDS(captured, "[t=1]\n|  [t=2] the same: node 4\n  [t=4]\n    5  h@5 = x[4] h@2 + 1|"
+        "  [t=5 to t=6] the same: nodes 6 to 7\n");
+  edf_clear_compnodes();
+  edf_equations("h[t] = x[t] + a[t+2] h[t-1]");
+  printed_lines();
+  WORDS(captured, "  [t=2 to t=4] the same: nodes 2 to 4\n  [t=5]\n    5  h@5 = x[5]   Einsum|"
+        "  [t=6] the same: node 6\n|  [t=6] the same: node 6\n  [t=5]\n    5  h@5\n|"
+        "  [t=4 to t=2] the same: nodes 4 to 2\n");
+  edf_clear_compnodes();
+  edf_equations("g[t] = 0.5 h[t-1]\nh[t] = x[t] + g[t]");
+  printed_lines();
+  WORDS(captured, "  h[t] = x[t] + g[t]   [t=0]\n    0  h@0 = x[0]   Einsum|"
+        "  g[t] = 0.5 h[t-1]   [t=1]\n    1  g@1 = 0.5 h@0   Einsum|"
+        "  h[t] = x[t] + g[t]   [t=1]\n    2  h@2 = x[1] + g@1   Einsum|"
+        "  [t=2 to t=6] the same: nodes 3 to 12\n");
+  edf_clear_compnodes();
+  edf_equations("h[l,t] = u[l,t] + h[l-1,t] h[l,t-1]");
+  printed_lines();
+  WORDS(captured, "  [l=0,t=2 to l=0,t=4] the same: nodes 2 to 4\n  [l=1,t=0]\n|  [l=1,t=1]\n|"
+        "  [l=1,t=2 to l=3,t=4] the same: nodes 7 to 19\n");
+}
+
 /* A line is a heading. Below it are the nodes that run. */
 TEST(lines_are_headings) {
   declare_plain("x[b,3] y[b,20,3]");
@@ -123,6 +150,24 @@ TEST(a_line_of_one_node_is_printed_once) {
         strstr(captured, "\n  1  r[b,j] = s[b,j] - x[b,j] | j<1   Einsum") &&
         strstr(captured, "\n  P[j,k] = softmax_k V[j,k] | k<=j, k<2\n    2  P[j,k] ="), "%s",
         captured);
+}
+
+/* A coefficient is printed as it was written. The number 1 is no factor. A mask is printed. */
+TEST(coefficients_are_printed_as_written) {
+  declare_plain("x[b,3] a[3]");
+  edf_equations("z[b,j] = (1/3) x[b,j] - sqrt(2) a[j] + 0.1234567891 x[b,j] | j<3\n"
+                "y[b,j] = 2 * abs(1-B) * x[b,j]\n"
+                "w[b,j] = max(x[b,j],a[j])\n"
+                "v[b,j] = x[b,j]/7\n"
+                "g[t] = a[t] (1 - g[t-1])\n"
+                "c[t] = sum_s exp(a[s]) | s<=t");
+  printed_lines();
+  WORDS(captured, "  0  z[b,j] = (1/3) x[b,j] - sqrt(2) a[j] + 0.1234567891 x[b,j]|"
+        "  1  y[b,j] = 2 * abs(1-B) * x[b,j]   Einsum|  2  w[b,j] = max(x[b,j],a[j])   Max|"
+        "= (1/7) x[b,j]   Einsum|  g@5 = a[0]   Einsum|"
+        "= Exp10[S] Test14[t,S] | S<=t   Einsum|"
+        "Exp10.grad[s] += c.grad[t] Test14[t,s] | s<=t\n");
+  CHECK(!strstr(captured, "Number"), "%s", captured);
 }
 
 /* Numbers and sizes are coefficients, not nodes. */
