@@ -196,8 +196,8 @@ static inline double edf_slide__no_answer(const edf_node *y) { (void)y; return 0
             'p'  a scatter: a position on the left is n-1 minus the place of a tensor: place.by
 
    A term counts only where its masks hold: index[low] - index[high] + constant <= 0. An index
-   -1 is the number 0. A mask's test is a factor, too: a node Test. A mask keeps what is excluded
-   out of the sum even if it is infinite or NaN. Refs that no term uses have been replaced by
+   -1 is the number 0. A mask's test is a factor, too, a node Test. What a mask excludes is not
+   in the sum, even if it is infinite. Refs that no term uses have been replaced by
    padded copies and products. */
 enum { EDF_SLIDE__MAX_REF = 32, EDF_SLIDE__MAX_MASK = 16, EDF_SLIDE__SIZE_STEPS = 64 };
 typedef struct {                         /* a position in a tensor: 2*i+DI-1                  */
@@ -1921,7 +1921,8 @@ static unsigned edf_slide__expr_has(const edf_slide__statement *l, const edf_sli
    function over an index. */
 static const struct { const char *word, *write; } edf_slide__elsewhere[] = {
   { "prod_", "exp(sum_i ln x[i]) for x > 0" },
-  { "product_", "exp(sum_i ln x[i]) for x > 0" },
+  { "product_", "exp(sum_i ln x[i]) for x > 0" }, { "prod", "exp(sum_i ln x[i]) for x > 0" },
+  { "\xCE\xA0_", "exp(sum_i ln x[i]) for x > 0" }, { "\xCE\xA3_", "sum_i" },   /* Greek     */
   { "\xE2\x88\x8F", "exp(sum_i ln x[i]) for x > 0" },                   /* product sign       */
   { "\xE2\x88\x91", "sum_i" },                                          /* sum sign           */
   { "avg_", "mean_i" }, { "average_", "mean_i" }, { "var_", "variance_i" },
@@ -2088,6 +2089,11 @@ static void edf_slide__read_place(edf_slide__statement *l, int f) {
   const char *behind = p.at + strlen(p.at + s->size);
   behind += strspn(behind, " ");
   if (edf__accept(s, '(')) {
+    const char *inside = s->at + strspn(s->at, " "), *end = inside;
+    while (edf__is_letter(*end) || edf__is_digit(*end)) end++;
+    if (end > inside && *end == '[')
+      edf__syntax(s, inside, "a lookup position is one tensor or one call: write "
+                  "floor(n[b] - 1)");
     x = edf_slide__new_expr(EDF_SLIDE__A_GROUP, p.at, NULL);
     edf_slide__read_list(l, &x->in, edf_slide__read_index);
   } else if (edf__is_letter(*p.at) && (*behind == '[' || *behind == '('))
@@ -2171,6 +2177,9 @@ static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces) {
   int n = e->n_index, used = braces;
   edf_slide__expr *x = edf_slide__read_index(l), *t;
   unsigned bit = 1u << x->which;
+  if (strstr(x->at, "\xE2\x89\xA0") || (edf__peek(s) == '!' && !braces))
+    edf__syntax(s, x->at, "a bound is i<5 or s<=t, and there is no bound !=. A test selects: "
+                "1[i != j] x[i]");
   if (braces && strchr(">=!", edf__peek(s)) && *s->at)
     edf__syntax(s, s->at, "in braces write an index, %s<5 or %s<=t. Entries count from 0, and "
                 "a test selects some: 1[%s > 0] x[%s]", x->at, x->at, x->at, x->at);
@@ -2317,7 +2326,7 @@ static edf_slide__expr *edf_slide__read_atom(edf_slide__statement *l) {
   if (c != '[' && over >= 0) return edf_slide__read_over(l, name, over);
   if (c != '[' && f >= 0) return edf_slide__read_call(l, name, f);
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_NAME, name, NULL);
-  if (c == '(' || *name & 0x80) edf_slide__check_call(l, name);
+  if (c == '(' || c == '{' || *name & 0x80) edf_slide__check_call(l, name);
   return c == '[' ? edf_slide__read_tensor(l, x) : x;
 }
 static edf_slide__expr *edf_slide__read_factor(edf_slide__statement *l) {
@@ -2647,6 +2656,7 @@ static void edf_slide__check_bound(const edf_slide__statement *l, const edf_slid
   const char *at = edf_slide__first_with(l, x, open & (~open + 1));
   if (!c) return;
   if (!at) at = x->at;
+  edf_slide__check_single(&l->m.e, at, open);
   if (edf__is_capital(c))
     edf__syntax(l->m.e.scan, at, "%s is not summed here. Write sum_%s, or (1/%s) sum_%s for "
                 "the mean", c, c, c, c);
@@ -2760,12 +2770,19 @@ static void edf_slide__check_softmax(const edf_slide__statement *l,
                 (int)(end - argument), argument, (int)(to - begin), begin, (int)(end - to), to);
   }
 }
+/* Returns the number of tensors that give class numbers in x. */
+static int edf_slide__n_classes(const edf_slide__expr *x) {
+  int n = 0, tensor = x->sort == EDF_SLIDE__A_TENSOR;
+  for (const edf_slide__expr *k = x->in; k; k = k->next)
+    n += tensor ? edf_slide__n_tensors(k) : edf_slide__n_classes(k);
+  return n;
+}
 /* Stops if a term of a sum is the bare size B, beside a product of tensors: is it a bias? */
 static void edf_slide__check_size_terms(const edf_slide__statement *l,
                                         const edf_slide__expr *sum) {
   int beside = 0;
   for (const edf_slide__expr *p = sum->in; p; p = p->next)
-    beside |= edf_slide__n_tensors(p) > 1;
+    beside |= edf_slide__n_tensors(p) > 1 + edf_slide__n_classes(p);
   for (const edf_slide__expr *p = sum->in; p && beside; p = p->next) {
     const edf_slide__expr *f = p->in;
     if (f && !f->next && !p->over && f->sort == EDF_SLIDE__A_NAME && f->number > 0)
@@ -5161,7 +5178,8 @@ static void edf_slide__add_lines(edf_slide__slide *all, edf_slide__statement *la
     if (!l->entry) {
       if (sum && (sum->rank != l->y->rank || memcmp(sum->dim, l->y->dim, sizeof sum->dim)))
         edf__syntax(l->m.e.scan, l->m.e.ref->name, "the lines of %s have one shape, but here "
-                    "it is another\n  %s\n  %s", r->name, edf__show(sum), edf__show(l->y));
+                    "it is another. To join parts write one line, as in %s[J+K] = a[J] ; c[K]"
+                    "\n  %s\n  %s", r->name, r->name, edf__show(sum), edf__show(l->y));
       sum = sum ? edf_add_at(at->file, at->line, sum, l->y) : l->y;
     }
   last->y = sum;

@@ -278,6 +278,9 @@ CASES(a_mistyped_index_is_not_summed_by_itself,
   { "W[2,3] = 1 2 3 4 5 6; x[3] = 1 1 1", "y[o] += W[o,in] x[inn]", "stops: did you mean in?" },
   { "W[2,3] = 1 2 3 4 5 6; x[3] = 1 1 1", "einsum W x: y[o] = W[o,In] x[Inn]",
     "stops: did you mean In?" },
+  { "W[2,3] = 1 2 3 4 5 6; x[3] = 1 1 1", "y[o] = tanh(W[o,In] x[Inn])",
+    "stops: did you mean In?" },
+  { "W[2,3] = 1 2 3 4 5 6; x[3] = 1 1 1", "y = sum_o W[o,In] x[Inn]", "stops: did you mean In?" },
   { "W[2,3] = 1 2 3 4 5 6; x[3] = 1 1 1", "y[o] = sum_{in,inn} W[o,in] x[inn]", "y = 18 45" },
   { "W[2,3] = 1 2 3 4 5 6; x[3] = 1 1 1", "y[o] = W[o,I] x[K]", "y = 18 45" })
 
@@ -299,7 +302,9 @@ CASES(a_sum_with_two_readings_is_refused,
   { VH, "s[b] = d[I] h[b,I] + B", "stops: size|bias|B[" },
   { VH, "s[b] = tanh(d[I] h[b,I] - I)", "stops: size|bias|I[" },
   { VH, "s[b] = d[I] h[b,I] + 1 B", "s = 1" },
-  { VH, "s[i] = d[i] - I", "s = -1 0" })
+  { VH, "s[i] = d[i] - I", "s = -1 0" },
+  { VH "; n[b] = 1", "s[b] = d[n[b]] + B", "s = 3" },
+  { VH "; n[b] = 1", "s[b] = d[n[b]] h[b,0] + B", "stops: size|bias|B[" })
 
 #define X3 "x[b,2,3] = 1 2 3 4 5 6"
 CASES(an_index_of_a_recurrence_has_one_size,
@@ -344,6 +349,13 @@ CASES(a_class_number_outside_its_tensor_selects_nothing,
 
 CASES(a_word_of_another_notation_is_named,
   { XY, "z = prod_i x[i]", "stops: prod_i|exp(sum_i ln" },
+  { XY, "z = prod_{i} x[i]", "stops: prod_|exp(sum_i ln" },
+  { XY, "z = prod(x[I])", "stops: prod|exp(sum_i ln" },
+  { XY, "z = \xCE\xA0_i x[i]", "stops: exp(sum_i ln" },
+  { XY, "z = \xCE\xA3_i x[i]", "stops: write sum_i" },
+  { XY, "z = sum_{i\xE2\x89\xA0j} x[i] y[j]", "stops: no bound !=|1[i != j]" },
+  { XY, "z[i] = x[i] | i != 2", "stops: no bound !=|1[i != j]" },
+  { XY, "z[i] = x[(y[i]-1)]", "stops: lookup|floor(" },
   { XY, "z[i] = clip(x[i], 0, 1) + 1", "stops: clip|min(max(" },
   { XY, "z[i] = where(x[i] > 0, x[i], 0)", "stops: where|1[x[i] > 0]" },
   { XY, "z[i] = sg[x[i]]", "stops: sg|stop(" },
