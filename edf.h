@@ -4712,6 +4712,7 @@ typedef struct {
   double right, left;                    /* one-sided slopes of the last difference           */
   int stopped;                           /* 1 if each path from x goes through a Stop         */
   double blur;                           /* the rounding error of the last difference         */
+  double terms;                          /* the greatest term of d sum_i r[i] y[i] in a node  */
 } edf__check;
 
 /* ---- A copy of a node with copies of its inputs. Each array is between guards. */
@@ -4883,15 +4884,33 @@ static double edf__size_of_terms(const edf__check *c, const edf_node *x) {
     edf_node *y = edf.compnodes[i];
     int reads = 0;
     double other = 1;
-    for (int k = 0; k < y->n_in; k++) {
-      const edf_node *in = y->in[k];
-      reads |= in == x;
-      if (in != x && in->value) other = fmax(other, edf__greatest(in->value, in->size));
-    }
-    if (reads && edf__runs_backward(y) && edf_grad(y))
-      size += other * edf__greatest(y->grad, y->size);
+    for (int k = 0; k < y->n_in; k++) reads |= y->in[k] == x;
+    if (!reads || !edf__runs_backward(y) || !edf_grad(y)) continue;
+    for (int k = 0; k < y->n_in; k++)
+      if (y->in[k] != x && y->in[k]->value)
+        other = fmax(other, edf__greatest(y->in[k]->value, y->in[k]->size));
+    size += other * edf__greatest(y->grad, y->size);
   }
   return size < HUGE_VAL ? size : 0;
+}
+
+/* Returns about how much the largest terms in a node add to sum_i r[i] y[i]. They may cancel in
+   the node's value, and their rounding errors are in the numeric derivative. */
+static double edf__size_of_sums(void) {
+  double most = 0;
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    edf_node *y = edf.compnodes[i];
+    double first = 1, second = 1;        /* the greatest inputs                               */
+    if (!edf__runs_backward(y) || !edf_grad(y)) continue;
+    for (int k = 0; k < y->n_in; k++) {
+      double in = y->in[k]->value ? edf__greatest(y->in[k]->value, y->in[k]->size) : 0;
+      second = fmax(second, fmin(first, in));
+      first = fmax(first, in);
+    }
+    double size = first * second * edf__greatest(y->grad, y->size);
+    if (size < HUGE_VAL) most = fmax(most, size);
+  }
+  return most;
 }
 
 /* Tries the entries of x, every n-th of a large tensor. Returns the worst error. */
@@ -4904,8 +4923,8 @@ static double edf__compare(edf__check *c, edf_node *x) {
   memcpy(c->centre, c->y->value, c->y->size * sizeof *c->centre);
   edf__check_backward(c, 0, 1);
   if (!c->alone) edf_grad(x);
-  rounded = 16 * (EDF_REAL_IS_DOUBLE ? DBL_EPSILON : FLT_EPSILON) / edf__tolerance *
-            edf__size_of_terms(c, x);
+  rounded = (EDF_REAL_IS_DOUBLE ? DBL_EPSILON : FLT_EPSILON) / edf__tolerance *
+            (16 * edf__size_of_terms(c, x) + c->terms / edf__h);
   for (size_t k = 0; k < c->n; k++) {
     c->entry[k].i = k * step;
     c->entry[k].yours = (double)x->grad[k * step];
@@ -5419,6 +5438,9 @@ static double edf__check_graph(edf_node *node, unsigned long long draws) {
     }
   }
   edf__hold_stops(1);
+  edf__check_forward(c);
+  edf__check_backward(c, 0, 1);
+  c->terms = edf__size_of_sums();
   for (int i = 0; i < first[EDF_COMPNODE]; i++) {
     edf_node *x = edf__nth(i);
     edf_real *own = x->value;
