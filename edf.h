@@ -191,7 +191,8 @@ typedef struct edf__written {
   const char *time;                      /* its step of a recurrence, t=5; "" or NULL: none   */
   int compiled;                          /* 1 if the state is a compiled equation             */
   void *kept;                            /* what its forward keeps for backward, or NULL      */
-  int is_mask;                           /* 1 for a copy with -infinity around it             */
+  int is_mask;                           /* 1: a copy with -infinity around it; 2: the test   */
+                                         /* of a mask                                         */
   int row_dims;                          /* number of last dimensions that form a row         */
   int causal;                            /* 1 if row t uses only its first t+1 entries        */
   int letters_of;                        /* number of the input with the same indices, or -1  */
@@ -5602,7 +5603,7 @@ static int edf__is_by_entry(const edf_node *y) {
 static int edf__is_test(const edf_node *x) { return !strcmp(x->op, "Test"); }
 /* Returns 1 if y is a mask: ln 1[s<=t], or a copy for a maximum with -infinity around it. */
 static int edf__is_mask(const edf_node *y) {
-  if (y->written && y->written->is_mask) return 1;
+  if (y->written && y->written->is_mask == 1) return 1;
   const edf_node *x = y->n_in ? y->in[0] : y;
   int n = 0;                             /* number of conditions in a product                 */
   while (n < x->n_in && edf__is_test(x->in[n])) n++;

@@ -3840,6 +3840,7 @@ static edf_slide__value edf_slide__mask_test(edf_slide__statement *l, const edf_
   y.node = edf_slide__end_equation(&to, NULL, EDF_SLIDE__SUM);
   y.node = edf_slide__numbered(l, &edf_slide__test_op, y.node, keeps ? 3 : 4,
                                edf_slide__letters_at(l, &y.at));
+  edf__write(y.node)->is_mask = 2;
   return edf_slide__lettered(l, y);
 }
 
@@ -4555,6 +4556,8 @@ static edf_slide__value edf_slide__value_of(edf_slide__statement *l, edf_slide__
     case EDF_SLIDE__A_TEST:
       v = edf_slide__argument(l, x->in);
       v.node = edf_slide__with_number(&l->slide->site, &edf_slide__test_op, v.node, x->which);
+      for (int m = 0; m < l->n_mask; m++)
+        if (x->in == l->mask[m].test->in) edf__write(v.node)->is_mask = 2;
       return edf_slide__lettered(l, v);
     default: break;
   }
@@ -5947,7 +5950,8 @@ static int edf_slide__write_masks(edf_page *out, const edf_node *y, const edf_te
     unsigned tested = 0;
     for (int f = t[k].first; f < t[k].first + t[k].n; f++) {
       unsigned has = edf_slide__ref_has(&e->ref[f]);
-      int is_test = edf_slide__node_of(y, &e->ref[f])->about == &edf_slide__test_op;
+      const edf_node *x = edf_slide__node_of(y, &e->ref[f]);
+      int is_test = x->written && x->written->is_mask == 2;
       for (int m = 0; m < e->n_mask && is_test; m++)
         if (e->mask[m].low >= 0 && e->mask[m].high >= 0 &&
             has == (1u << e->mask[m].low | 1u << e->mask[m].high)) tested |= 1u << m;

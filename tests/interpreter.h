@@ -222,8 +222,8 @@ static double operator_at(const char **at) {
   return is(name, "mean_") ? mean : all.squares / all.n - mean * mean;
 }
 
-/* Conditions: [k = y[b]], [x > 0], and [the first greatest]. Only infinite entries are equal:
-   those that a mask excludes. */
+/* Conditions: [k = y[b]], [x > 0], and [the first greatest]. The last one gives NaN if another
+   entry is as great: which one comes first is not looked at. */
 static double condition(const char **at) {
   const char *c = *at + 1;
   if (is(c, "the first greatest]")) {
@@ -238,7 +238,10 @@ static double condition(const char **at) {
     c += word(c) + 5;
     ptrdiff_t to = place(tensor[y].node, &c);
     double most = tensor[y].value[to];
-    return tensor[x].value[from] != most ? 0 : fabs(most) < HUGE_VAL ? 1 : NAN;
+    if (tensor[x].value[from] != most) return 0;
+    for (size_t i = 0; i < tensor[x].node->size; i++)
+      if ((ptrdiff_t)i != from && tensor[x].value[i] == most) return NAN;
+    return fabs(most) < HUGE_VAL ? 1 : NAN;
   }
   double a = sum_of(&c);
   c = blanks(c);

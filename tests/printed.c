@@ -13,6 +13,7 @@ enum { MOST = 1 << 16, STEPS = 20 };
 
 static const struct { const char *tensors, *text; } texts[] = {
   { "x[b,5]", "h[b,j] = sig( W0[j,I] x[b,I] - C0[j] ) | j<4" },
+  { "v[2,3,4] x[4,2]", "z[s] = v[T,K,s] relu(2 1[x[s,T] > 0.1] + x[s,T]) | T<s" },
   { "Phi[4] x[4] y", "L = (Phi[J] x[J] - y)^2" },
   { "L[b,6,6,2] W[2,2,2,3]", "M[b,x,y,j] = W[DX,DY,I,j] L[b,2*x+DX,2*y+DY,I]" },
   { "x[b,3,3,2] W[2,2,4,2]", "M[b,2*x+DX,2*y+DY,i] = W[DX,DY,i,J] x[b,x,y,J]" },
