@@ -4877,24 +4877,6 @@ static double edf__greatest(const edf_real *v, size_t n) {
   for (size_t i = 0; i < n; i++) most = fmax(most, fabs((double)v[i]));
   return most;
 }
-/* Returns about how large the terms are that backward adds to x.grad. They may cancel, and then
-   rounding errors of this size are left. */
-static double edf__size_of_terms(const edf__check *c, const edf_node *x) {
-  double size = 0;
-  for (int i = 0; i < edf.n_compnodes && !c->alone; i++) {
-    edf_node *y = edf.compnodes[i];
-    int reads = 0;
-    double other = 1;
-    for (int k = 0; k < y->n_in; k++) reads |= y->in[k] == x;
-    if (!reads || !edf__runs_backward(y) || !edf_grad(y)) continue;
-    for (int k = 0; k < y->n_in; k++)
-      if (y->in[k] != x && y->in[k]->value)
-        other = fmax(other, edf__greatest(y->in[k]->value, y->in[k]->size));
-    size += other * edf__greatest(y->grad, y->size);
-  }
-  return size < HUGE_VAL ? size : 0;
-}
-
 /* Returns about how much the largest terms in a node add to sum_i r[i] y[i]. They may cancel in
    the node's value, and their rounding errors are in the numeric derivative. */
 static double edf__size_of_sums(void) {
@@ -4916,7 +4898,7 @@ static double edf__size_of_sums(void) {
 
 /* Tries the entries of x, every n-th of a large tensor. Returns the worst error. */
 static double edf__compare(edf__check *c, edf_node *x) {
-  double most = 0, blur = 0, rounded;
+  double most = 0, blur = 0;
   size_t step = x->size / EDF__TRIES + 1, kept = 0;
   c->x = x;
   c->n = (x->size + step - 1) / step;
@@ -4924,8 +4906,6 @@ static double edf__compare(edf__check *c, edf_node *x) {
   memcpy(c->centre, c->y->value, c->y->size * sizeof *c->centre);
   edf__check_backward(c, 0, 1);
   if (!c->alone) edf_grad(x);
-  rounded = (EDF_REAL_IS_DOUBLE ? DBL_EPSILON : FLT_EPSILON) / edf__tolerance *
-            (16 * edf__size_of_terms(c, x) + c->terms / edf__h);
   for (size_t k = 0; k < c->n; k++) {
     c->entry[k].i = k * step;
     c->entry[k].yours = (double)x->grad[k * step];
@@ -4937,7 +4917,9 @@ static double edf__compare(edf__check *c, edf_node *x) {
     if (e->numeric != 0) blur = fmax(blur, c->blur);
   }
   c->rounding = (blur > 0 ? blur : c->blur) / edf__tolerance + 1e-30;
-  c->floor = edf__small * (most < HUGE_VAL ? most : 0) + c->rounding + rounded;
+  double epsilon = EDF_REAL_IS_DOUBLE ? DBL_EPSILON : FLT_EPSILON;
+  c->floor = edf__small * (most < HUGE_VAL ? most : 0) + c->rounding +
+             epsilon * c->terms / edf__h / edf__tolerance;
   c->error = 0;
   c->n_kink = c->n_wrong = c->worst = 0;
   for (size_t k = 0; k < c->n; k++) {
@@ -5219,8 +5201,22 @@ static double edf__check_one(edf__check *c, edf_node *x, int show) {
 
 /* ---- The contract of a node. */
 
-static const char edf__why_nan[] =
-  "0/0, infinity minus infinity, or the root or logarithm of a number below 0";
+static int edf__is_infinite(edf_real v) { return v == v && v - v != 0; }
+/* Returns the first entry of v that is infinite, or NaN if `infinite` is 0. Returns x->size if
+   there is none. */
+static size_t edf__first_bad(const edf_node *x, const edf_real *v, int infinite) {
+  size_t i = 0;
+  while (i < x->size && !(infinite ? edf__is_infinite(v[i]) : v[i] != v[i])) i++;
+  return i;
+}
+/* Returns 1 if v, the values of y, has NaN, and says so. */
+static int edf__has_nan(const edf_node *y, const edf_real *v) {
+  size_t i = edf__first_bad(y, v, 0);
+  if (i == y->size) return 0;
+  const char *found = edf__text("forward gives NaN at %s%s", edf__label(y), edf__indices(y, i));
+  return edf__say_breach(y, NULL, found, "0/0, infinity minus infinity, or the root or "
+                                         "logarithm of a number below 0");
+}
 
 /* Returns 1 if forward leaves an entry unwritten, gives NaN, or gives other values again. */
 static int edf__forward_breaks(edf__check *c) {
@@ -5236,11 +5232,7 @@ static int edf__forward_breaks(edf__check *c) {
       return edf__say_breach(y, NULL, edf__text("forward does not write %s%s", edf__label(y),
                              edf__indices(y, i)), "entries that are not written: a loop that "
                              "begins late or ends early, or no shape function");
-  for (size_t i = 0; i < y->size; i++)
-    if (c->centre[i] != c->centre[i])
-      return edf__say_breach(y, NULL, edf__text("forward gives NaN at %s%s", edf_label(y),
-                                                edf__indices(y, i)),
-                             edf__why_nan);
+  if (edf__has_nan(y, c->centre)) return 1;
   if (!memcmp(c->centre, c->up, bytes)) return 0;
   return edf__say_breach(y, NULL, "forward gives other values when it runs again",
                          "'+=' into values that are not cleared, or a state that each run "
@@ -5410,18 +5402,12 @@ static int edf__skips(const edf_node *node, const edf_node *x, int after) {
   if (why) edf__print_result("skip", node, x, why);
   return why != NULL;
 }
-static size_t edf__first_nan(const edf_node *y) {
-  size_t i = 0;
-  while (i < y->size && y->value[i] == y->value[i]) i++;
-  return i;
-}
 /* Returns 1 if the value of the node has NaN. Says which node has the first one. */
 static int edf__graph_has_nan(const edf_node *node) {
   edf_node **c = edf.compnodes;
-  if (edf__first_nan(node) == node->size) return 0;
-  while (!(*c)->active || edf__first_nan(*c) == (*c)->size) c++;
-  return edf__say_breach(*c, NULL, edf__text("forward gives NaN at %s%s", edf__label(*c),
-                         edf__indices(*c, edf__first_nan(*c))), edf__why_nan);
+  if (edf__first_bad(node, node->value, 0) == node->size) return 0;
+  while (!(*c)->active || !edf__has_nan(*c, (*c)->value)) c++;
+  return 1;
 }
 static double edf__check_graph(edf_node *node, unsigned long long draws) {
   edf__check *c = edf__new_check(node, 0, draws);
@@ -5581,18 +5567,9 @@ void edf_where(void) {
    are finite. A mask, or an infinity that the program fed, is no mistake by itself. */
 typedef struct { edf_node *node; size_t i; } edf__spot;
 
-static int edf__is_infinite(edf_real v) { return v == v && v - v != 0; }
 static int edf__is_bad(const edf_node *x, const edf_real *v) {
   return v && x->size && edf_statistics_of(v, x->size).bad > 0;
 }
-/* Returns the first entry of v that is infinite, or NaN if `infinite` is 0. Returns x->size if
-   there is none. */
-static size_t edf__first_bad(const edf_node *x, const edf_real *v, int infinite) {
-  size_t i = 0;
-  while (i < x->size && !(infinite ? edf__is_infinite(v[i]) : v[i] != v[i])) i++;
-  return i;
-}
-
 /* Returns 1 if entry i of y is computed from entry i mod size of each input alone. */
 static int edf__is_by_entry(const edf_node *y) {
   if (!y->about || !y->about->formula || !*y->about->tensors) return 0;

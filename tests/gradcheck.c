@@ -465,7 +465,7 @@ TEST(wrong_terms_operands_and_cases_are_named) {
   assigns = 0;
 }
 
-/* Where the gradient is 0, rounding errors are no mistakes. */
+/* The rounding errors of a gradient of 0 are no mistakes. */
 TEST(a_gradient_of_0_is_right) {
   static const char *const texts[] = {
     "y[b] = (W[I] x[b,I] - stop(W[I] x[b,I]))^2", "y = (W[I] W[I] - stop(W[I] W[I]))^2",
