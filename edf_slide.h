@@ -196,9 +196,9 @@ static inline double edf_slide__no_answer(const edf_node *y) { (void)y; return 0
             'p'  a scatter: a position on the left is n-1 minus the place of a tensor: place.by
 
    A term counts only where its masks hold: index[low] - index[high] + constant <= 0. An index
-   -1 is the number 0. A mask's test is a factor, too, a node Test. What a mask excludes is not
-   in the sum, even if it is infinite. Refs that no term uses have been replaced by
-   padded copies and products. */
+   -1 is the number 0. A mask's test is a factor, too: a node Test. An excluded entry is not in
+   the sum, even if it is infinite. Padded copies and products have replaced the refs that no
+   term uses. */
 enum { EDF_SLIDE__MAX_REF = 32, EDF_SLIDE__MAX_MASK = 16, EDF_SLIDE__SIZE_STEPS = 64 };
 typedef struct {                         /* a position in a tensor: 2*i+DI-1                  */
   int factor[EDF_MAX_INDEX];
@@ -1777,8 +1777,10 @@ typedef struct edf_slide__statement {    /* a line that is an equation          
   /* the lines above and below with the same name on the left; the first line that reads its
      tensor before it is computed */
   struct edf_slide__statement *older, *newer, *oldest, *reader;
-  /* of the oldest line of a name: one has no number on its left; one gives entries; last += */
-  int is_free, is_given; struct edf_slide__statement *last_added;
+  /* the next three are for the oldest line of a name */
+  int is_free;                           /* 1 if a line has no number on its left             */
+  int is_given;                          /* 1 if a line gives entries                         */
+  struct edf_slide__statement *last_added;           /* the last line with += or -=           */
   edf_node *y;                           /* its node, or NULL until the node exists           */
   int from, to;                          /* its recurrence: lines from .. to-1; to is 0: none */
   int entry;                             /* 1 if it only gives entries: h[b,-1,j] = z[b,j]    */
@@ -2077,6 +2079,9 @@ static void edf_slide__read_summand(edf_equation *e, edf_place *place, int sign)
   *sum += sign * factor;
   if (*sum == 0) edf__syntax(s, place->at, "index %s cancels out in this position", name);
 }
+static const char edf_slide__one_lookup[] =
+  "a lookup position is one tensor or one call: write floor(n[b] - 1)";
+
 /* Reads an index position of tensor f: a sum of indices, a lookup w[b,t] or floor(...), or a
    group (I,J), whose factors come later. */
 static void edf_slide__read_place(edf_slide__statement *l, int f) {
@@ -2091,15 +2096,13 @@ static void edf_slide__read_place(edf_slide__statement *l, int f) {
   if (edf__accept(s, '(')) {
     const char *inside = s->at + strspn(s->at, " "), *end = inside;
     while (edf__is_letter(*end) || edf__is_digit(*end)) end++;
-    if (end > inside && *end == '[')
-      edf__syntax(s, inside, "a lookup position is one tensor or one call: write "
-                  "floor(n[b] - 1)");
+    if (end > inside && *end == '[') edf__syntax(s, inside, "%s", edf_slide__one_lookup);
     x = edf_slide__new_expr(EDF_SLIDE__A_GROUP, p.at, NULL);
     edf_slide__read_list(l, &x->in, edf_slide__read_index);
   } else if (edf__is_letter(*p.at) && (*behind == '[' || *behind == '('))
     x = edf_slide__read_atom(l);
   if (x && strchr("+-*/^", edf__peek(s)) && *s->at)
-    edf__syntax(s, s->at, "a lookup position is one tensor or one call: write floor(n[b] - 1)");
+    edf__syntax(s, s->at, "%s", edf_slide__one_lookup);
   for (int sign = x ? 0 : edf_slide__first_sign(s); sign;
        sign = edf__accept(s, '+') ? 1 : edf__accept(s, '-') ? -1 : 0)
     edf_slide__read_summand(&l->m.e, &p, sign);
@@ -3412,8 +3415,7 @@ static void edf_slide__add_size(edf_slide__making *to, int i) {
   s->name = to->l->m.e.index[i].name;
   if (!to->l->m.extent[i]) s->of = edf_slide__batched(to->l, &s->dim);
 }
-/* Returns 1 if x is best one number: a single one, or an expression of very many. Others are
-   kept as written: 1/3, sqrt(2). */
+/* Returns 1 if x is a single number, or so many that `most` parts do not suffice. */
 static int edf_slide__is_literal(const edf_slide__expr *x, int *most) {
   int is = x->sort == EDF_SLIDE__A_NUMBER || x->sort == EDF_SLIDE__A_NAME ||
            ((x->sort == EDF_SLIDE__A_SUM || x->sort == EDF_SLIDE__A_PRODUCT) &&
@@ -3422,13 +3424,20 @@ static int edf_slide__is_literal(const edf_slide__expr *x, int *most) {
   for (const edf_slide__expr *k = x->in; k; k = k->next) is &= edf_slide__is_literal(k, most);
   return is || *most < 0;
 }
+/* Returns 1 if coefficient x becomes one number, and sets *number. Else x is kept as written:
+   1/B, 1/3, sqrt(2). */
+static int edf_slide__is_one_number(const edf_slide__statement *l, const edf_slide__expr *x,
+                                    double *number) {
+  int sizes = 0, most = 12;
+  edf_slide__is_coefficient(l, x, &sizes);
+  return !sizes && edf_slide__constant(l, x, number) && edf_slide__is_literal(x, &most);
+}
 /* Adds the steps of x, which is a coefficient. */
 static void edf_slide__add_steps(edf_slide__making *to, const edf_slide__expr *x) {
   const edf_slide__statement *l = to->l;
-  int sizes = 0, n = 0, most = 12;
+  int n = 0;
   double number;
-  edf_slide__is_coefficient(l, x, &sizes);
-  if (!sizes && edf_slide__constant(l, x, &number) && edf_slide__is_literal(x, &most)) {
+  if (edf_slide__is_one_number(l, x, &number)) {
     edf_slide__add_step(to, '#', number);
     return;
   }
@@ -3470,13 +3479,9 @@ static void edf_slide__add_steps(edf_slide__making *to, const edf_slide__expr *x
 /* Multiplies the coefficient of the next term by x. A number multiplies *number. */
 static void edf_slide__multiply(edf_slide__making *to, const edf_slide__expr *x,
                                 double *number) {
-  int sizes = 0, before = to->n_step, most = 12;
+  int before = to->n_step;
   double k;
-  edf_slide__is_coefficient(to->l, x, &sizes);
-  if (!sizes && edf_slide__constant(to->l, x, &k) && edf_slide__is_literal(x, &most)) {
-    *number *= k;
-    return;
-  }
+  if (edf_slide__is_one_number(to->l, x, &k)) { *number *= k; return; }
   while (x->sort == EDF_SLIDE__A_SUM && !x->in->next && !x->in->over) {      /* (1/B)         */
     const edf_slide__expr *p = x->in;
     *number *= p->number;
@@ -3964,16 +3969,20 @@ static int edf_slide__misses(const edf_slide__statement *l, const edf_slide__val
               (least < 0 || greatest >= v->node->dim[d]);
   return misses;
 }
+/* Returns 1 if x is a tensor that is read outside, but not by a lookup. A step of the present
+   recurrence counts as inside. */
+static int edf_slide__tensor_misses(const edf_slide__statement *l, const edf_slide__expr *x) {
+  if (x->sort != EDF_SLIDE__A_TENSOR) return 0;
+  const edf_ref *r = &l->m.e.ref[x->which];
+  edf_slide__value v = { l->of[x->which], 1, edf_slide__ref_now(l, *r) };
+  return v.node && !edf_slide__running(l, r) && edf_slide__misses(l, &v);
+}
 /* Stops if a class number would be computed from an entry outside of a tensor in x. */
 static void edf_slide__check_inside(const edf_slide__statement *l, const edf_slide__expr *x) {
-  if (x->sort == EDF_SLIDE__A_TENSOR) {
-    const edf_ref *r = &l->m.e.ref[x->which];
-    edf_slide__value v = { l->of[x->which], 1, edf_slide__ref_now(l, *r) };
-    if (!edf_slide__running(l, r) && v.node && edf_slide__misses(l, &v))
-      edf__syntax(l->m.e.scan, x->at, "%s is read outside, where it is 0, and a class number "
-                  "is computed from that. Compute it on its own line, k[t] = ..., and look "
-                  "up with k[t-1]: then such an entry selects nothing", x->at);
-  }
+  if (edf_slide__tensor_misses(l, x))
+    edf__syntax(l->m.e.scan, x->at, "%s is read outside, where it is 0, and a class number is "
+                "computed from that. Compute it on its own line, k[t] = ..., and look up with "
+                "k[t-1]: then such an entry selects nothing", x->at);
   for (const edf_slide__expr *k = x->in; k; k = k->next) edf_slide__check_inside(l, k);
 }
 /* Returns the class numbers that expression x gives. A tensor keeps its index positions, so
@@ -4216,8 +4225,7 @@ static edf_node *edf_slide__log_of_softmax(edf_slide__statement *l, const edf_no
 
 /* Returns 1 if the tensor x of the line, or one of its class numbers, is read outside. */
 static int edf_slide__reads_outside(edf_slide__statement *l, edf_slide__expr *x) {
-  edf_slide__value v = { l->of[x->which], 1, edf_slide__ref_now(l, l->m.e.ref[x->which]) };
-  int outside = v.node && v.node->rank == v.at.rank && edf_slide__misses(l, &v);
+  int outside = edf_slide__tensor_misses(l, x);
   for (edf_slide__expr *p = x->in; p && !outside; p = p->next) {
     if (p->sort != EDF_SLIDE__A_TENSOR) continue;
     edf_slide__value k = edf_slide__classes_from(l, p);
@@ -4257,12 +4265,11 @@ static edf_slide__value edf_slide__log_softmax_of(edf_slide__statement *l, edf_s
   v = edf_slide__tensor_value(l, x);
   if (v.node && edf_slide__reads_outside(l, x)) {      /* P is 0 there, and ln 0 is added.   */
     l->of[x->which] = edf_slide__with_number(at, &edf_slide__test_op, P, 6);       /* P >= 0  */
-    edf_slide__value one = edf_slide__dense(l, edf_slide__tensor_value(l, x)), y = v;
+    edf_slide__value one = edf_slide__dense(l, edf_slide__tensor_value(l, x));
     one.node = edf_log_at(at->file, at->line, one.node);
     one = edf_slide__lettered(l, one);
-    y = edf_slide__new_value(l, NULL, edf_slide__ref_has(&one.at));
-    y.node = edf_slide__terms(l, EDF_SLIDE__SUM, &y.at, &v, &one);
-    v = y;
+    v.node = edf_slide__terms(l, EDF_SLIDE__SUM, &one.at, &v, &one);
+    v.at = one.at;
   }
   l->of[x->which] = P;
   return v;
@@ -4649,9 +4656,9 @@ static const char *edf_slide__author_line(const edf_slide__statement *l) {
   while (c > s->text + s->size && c[-1] != '\n') c--;
   return c + strspn(c, " ");
 }
-/* Says what prints show of the step of l whose nodes begin with number `before`: 0, its line;
-   1, its nodes; 2, that they are like those of a step that is shown. Steps are alike if they
-   are behind the largest offset, and have the same nodes as the step before. */
+/* Returns 0 if prints show the line of a step of l, 1 if they show only its nodes, and 2 if
+   they fold the step. `before` is the number of nodes before the step. A step is folded if it
+   is behind the largest offset, and has the same nodes as the step before. */
 static int edf_slide__shown_of_step(edf_slide__statement *l, int before) {
   int time[EDF_SLIDE__LOOPS], near = -1, later = 0;
   unsigned form = 17;

@@ -191,7 +191,8 @@ static double mask(const char **at) {
   return i >= 0 && current->value[i] != 0;
 }
 
-/* What sum_{J,K}, mean_J, variance_J, max_J and argmax_J need of the n entries so far. */
+/* The sums and the maximum of the n entries so far: for sum_{J,K}, mean_J, variance_J, max_J
+   and argmax_J. */
 typedef struct { double n, total, squares, most, first; } entries;
 
 /* The rest of such an operator: runs over the letters from c on. */

@@ -50,7 +50,7 @@ TEST(training_allocates_only_in_the_first_steps) {
   }
 }
 
-/* ---- What a program costs beside its arrays */
+/* ---- Memory beside the arrays, and time to read a text */
 
 TEST(an_einsum_needs_at_most_12_KB) {
   enum { EQUATIONS = 100 };
