@@ -302,6 +302,10 @@ def log_softmax(x):
         error = whole.error if math.isnan(whole.value) else INF
         return [Number(NAN, error, [(z, NAN, INF) for z in x]) for _ in x]
     logs = [total((z, -whole)) for z in x]
+    top = max(z.value for z in x)
+    rest = math.log(sum(math.exp(z.value - top) for z in x))
+    for y, z in zip(logs, x):
+        y.value = z.value - top - rest               # whole.value has lost the digits of rest
     for y in logs + [whole]:
         y.movable = True
     return logs
