@@ -25,7 +25,7 @@ help:
 	@echo 'make test-all   the other tests: platforms, fuzzing, the GPU emulation'
 	@echo 'make oracle     compare random programs with version 2.0; SEED=1 COUNT=300'
 	@echo 'make mutants    put mistakes into edf.h: do the tests find them? ARGS="34 60"'
-	@echo 'make doctor     how often is the doctor of edf_lab.h right? Two minutes'
+	@echo 'make doctor     how often is the doctor of edf/lab.h right? Two minutes'
 	@echo 'make bench      time of a step; MODELS="mlp_a lenet lstm gpt"; see bench/README.md'
 	@echo 'make notes      the lecture notes as one page, build/notes.html'
 	@echo 'make playground type a slide in the browser: build/playground.html; needs clang, wasi-libc'
@@ -66,8 +66,9 @@ DOUBLE := $(patsubst examples/%.c,build/%,$(shell grep -l '^.define EDF_REAL dou
 $(DOUBLE): build/edf_double.o $(GPU:.o=_double.o)
 $(filter-out $(DOUBLE),$(NAMES:%=build/%)): build/edf.o $(GPU)
 
-COMPANIONS = $(wildcard edf_*.h)
-build/edf.o build/edf_double.o: $(wildcard edf*.h) build/flags
+COMPANIONS = $(wildcard edf/*.h)
+HEADERS    = edf.h $(COMPANIONS)
+build/edf.o build/edf_double.o: $(HEADERS) build/flags
 	@printf '#define EDF_IMPLEMENTATION\n$(COMPANIONS:%=#include "%"\n)' > $(@:.o=.c)
 	$(CC) $(WARNINGS) $(CFLAGS) $(BLAS_CFLAGS) $(if $(findstring double,$@),-DEDF_REAL=double) \
 	  -I. -c $(@:.o=.c) -o $@
@@ -75,7 +76,7 @@ build/edf.o build/edf_double.o: $(wildcard edf*.h) build/flags
 build/%: examples/%.c $(wildcard examples/*.h) build/flags
 	$(CC) $(WARNINGS) $(CFLAGS) -DEDF_LINKED -I. -o $@ $< $(filter build/edf%.o,$^) $(LIBS)
 
-build/edf_cuda.o build/edf_cuda_double.o: edf_cuda.cu edf.h
+build/edf_cuda.o build/edf_cuda_double.o: edf_cuda.cu $(HEADERS)
 	$(NVCC) -std=c++17 -O3 $$(CUDA_ARCH='$(CUDA_ARCH)' sh tests/cuda/arch.sh) \
 	  $(if $(findstring double,$@),-DEDF_REAL=double) -c $< -o $@
 
@@ -112,7 +113,7 @@ mutants:
 doctor:
 	@for half in open locked; do echo "-- $$half"; CC='$(CC)' sh bench/doctor/bench.sh $$half; done
 
-build/bench: bench/bench.c $(wildcard bench/*.h) $(wildcard edf*.h) build/flags
+build/bench: bench/bench.c $(wildcard bench/*.h) $(HEADERS) build/flags
 	$(CC) $(WARNINGS) $(CFLAGS) $(BLAS_CFLAGS) -I. -o $@ $< $(BLAS_LIBS) -lm
 
 bench: build/bench $(if $(PACKED),build/mnist)
@@ -144,7 +145,7 @@ lines:
 	  { n[FILENAME " " name]++; sum[FILENAME]++; if (!seen[FILENAME " " name]++) \
 	    order[++k] = FILENAME " " name } \
 	  END { for (i = 1; i <= k; i++) printf "%6d  %s\n", n[order[i]], order[i]; \
-	    for (f in sum) printf "%6d  %s\n", sum[f], f }' $(wildcard edf*.h edf_cuda.cu)
+	    for (f in sum) printf "%6d  %s\n", sum[f], f }' $(HEADERS) $(wildcard edf_cuda.cu)
 
 clean:
 	rm -rf build

@@ -32,8 +32,8 @@
                  >>backward >>init >>nodes >>loops >>declarations >>products >>short
      Part Two    makes it fast and adds nodes:  >>device >>nest >>more >>optim
      Part Three  shows and checks a program:    >>debug >>tools >>print >>check >>step >>names
-   Three companions include this file: edf_slide.h (equations and whole slides as programs,
-   layers), edf_data.h (data, saved models) and edf_lab.h (doctor, curves, trace). */
+   Three companions include this file: edf/slide.h (equations and whole slides as programs,
+   layers), edf/data.h (data, saved models) and edf/lab.h (doctor, curves, trace). */
 
 /* ---- >>example  A whole program ------------------------------------------------------------
 
@@ -182,7 +182,7 @@ struct edf_node {
   unsigned long long version;            /* newest move of a Parameter that its value knows   */
 };
 
-/* How edf_slide.h wrote a node. */
+/* How edf/slide.h wrote a node. */
 typedef struct edf__written {
   const char *letters;                   /* its indices, as [b,t,j]                           */
   const void *line;                      /* its line of a program, or NULL                    */
@@ -200,7 +200,7 @@ typedef struct edf__written {
   int later;                             /* 1 for a step after the first, 2: like the others  */
 } edf__written;
 
-/* A kind of node. Its formulas are in the notation of edf_slide.h. There the index i stands for
+/* A kind of node. Its formulas are in the notation of edf/slide.h. There the index i stands for
    all indices, k for the last ones, which form a row, and b for those before the row. */
 typedef struct edf_op {
   const char *name;                      /* "Tanh"                                            */
@@ -3353,7 +3353,7 @@ edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate);
 edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...)
     EDF__PRINTF(4, 5);
 
-/* A maximum over windows, of edf_slide.h: entry i of y is the greatest x[.. + offset[k]]. The
+/* A maximum over windows, of edf/slide.h: entry i of y is the greatest x[.. + offset[k]]. The
    first n_kept loops of t run over y and x, and the others over the n entries of the window.
    winner[i] is the k of the first greatest entry. Backward adds y.grad to its x.grad. */
 struct edf_window {
@@ -4398,7 +4398,7 @@ static void edf__print_by(edf__printer *write, FILE *out, const edf_node *x) {
 
 enum { EDF__SHOWN = 8 };                 /* inputs that are printed, at most                  */
 /* Writes the line of a node, or with `backward` its loops. Returns 0 if the notation has none,
-   and -1 for a node that is a part of another one's equation. edf_slide.h defines it. */
+   and -1 for a node that is a part of another one's equation. edf/slide.h defines it. */
 #ifdef __cplusplus
 static int (*edf__print_node)(edf_page *out, const edf_node *y, int backward) = NULL;
 #else

@@ -25,7 +25,7 @@
 
    License: as edf.h. */
 #define EDF_NO_SHORT_NAMES
-#include "edf_slide.h"
+#include "edf/slide.h"
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 #include <limits.h>

@@ -20,11 +20,8 @@ for which in old new; do
   mkdir -p $dir/$which/bench
   cp bench/*.[ch] $dir/$which/bench
   case $which in
-    new) cp edf.h edf_slide.h $dir/new ;;
-    old)
-      git show "$REV:edf.h" > $dir/old/edf.h || exit 2
-      git show "$REV:edf_slide.h" > $dir/old/edf_slide.h 2> /dev/null ||     # before 3.0
-        echo '#include "edf.h"' > $dir/old/edf_slide.h ;;
+    new) cp -r edf.h edf $dir/new ;;
+    old) sh bench/tree.sh "$REV" $dir/old || exit 2 ;;
   esac
   $cc -DSTEPS_ALONE -std=c99 ${CFLAGS:--O3 -march=native} $BLAS_CFLAGS -o $dir/$which/run \
     $dir/$which/bench/bench.c $BLAS_LIBS -lm || exit 2

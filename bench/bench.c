@@ -26,7 +26,7 @@
 
 #define _POSIX_C_SOURCE 199309L                              /* declares clock_gettime */
 #define EDF_IMPLEMENTATION
-#include "../edf_slide.h"
+#include "../edf/slide.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

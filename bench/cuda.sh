@@ -19,7 +19,7 @@ done
 
 # ---- Building: cuda_floor.cu includes edf_cuda.cu, so there is one object for the GPU.
 
-sources='edf.h edf_slide.h edf_data.h edf_lab.h edf_cuda.cu tests/cuda/shim bench'
+sources='edf.h edf edf_cuda.cu tests/cuda/shim bench'
 up_to_date() { [ -x "$1" ] && [ -z "$(find $sources -newer "$1" -type f)" ]; }
 
 build_for_gpu() {

@@ -7,7 +7,7 @@
 
 #define _POSIX_C_SOURCE 200809L
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
+#include "edf/data.h"
 #include "../examples/digits.h"
 #include <sys/resource.h>
 

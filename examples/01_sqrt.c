@@ -32,7 +32,7 @@
      L  value  5.0000   grad  1.0000
 */
 #define EDF_IMPLEMENTATION
-#include "edf_slide.h"
+#include "edf/slide.h"
 
 static void show(Node *node) {
   printf("%-2s value %7.4f   grad %7.4f\n", node->name, (double)*edf_value(node),

@@ -21,7 +21,7 @@
      1 1    0    0.035
 */
 #define EDF_IMPLEMENTATION
-#include "edf_slide.h"
+#include "edf/slide.h"
 
 int main(void) {
   edf_real points[] = { 0,0,  0,1,  1,0,  1,1 }, xors[] = { 0, 1, 1, 0 };

@@ -21,8 +21,8 @@
 */
 #define _POSIX_C_SOURCE 200809L          /* declares isatty and clock_gettime in C99 */
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
-#include "edf_lab.h"
+#include "edf/data.h"
+#include "edf/lab.h"
 #include "digits.h"
 #include "options.h"
 #include "pictures.h"

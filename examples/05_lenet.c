@@ -18,9 +18,9 @@
 */
 #define _POSIX_C_SOURCE 200809L          /* declares clock_gettime in C99 */
 #define EDF_IMPLEMENTATION
-#include "edf_slide.h"
-#include "edf_data.h"
-#include "edf_lab.h"
+#include "edf/slide.h"
+#include "edf/data.h"
+#include "edf/lab.h"
 #include "digits.h"
 #include "options.h"
 #include <time.h>

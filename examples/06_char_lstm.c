@@ -14,8 +14,8 @@
      test loss 1.7033 per character after 3000 steps
 */
 #define EDF_IMPLEMENTATION
-#include "edf_slide.h"
-#include "edf_data.h"
+#include "edf/slide.h"
+#include "edf/data.h"
 #include "options.h"
 #include "texts.h"
 

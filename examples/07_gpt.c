@@ -16,8 +16,8 @@
      test loss 1.5123 per character after 11000 steps
 */
 #define EDF_IMPLEMENTATION
-#include "edf_slide.h"
-#include "edf_data.h"
+#include "edf/slide.h"
+#include "edf/data.h"
 #include "options.h"
 #include "texts.h"
 

@@ -16,8 +16,8 @@
      test loss 0.1047 per pixel
 */
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
-#include "edf_lab.h"
+#include "edf/data.h"
+#include "edf/lab.h"
 #include "digits.h"
 #include "options.h"
 

@@ -26,7 +26,7 @@
 */
 #define EDF_REAL double
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
+#include "edf/data.h"
 
 /* y[i] = 1 if x[i] > 0, else -1         x.grad[i] += y.grad[i] if -1 <= x[i] <= 1 */
 static void sign_forward(CompNode *y) {

@@ -20,8 +20,8 @@
 */
 #define EDF_REAL double
 #define EDF_IMPLEMENTATION
-#include "edf_slide.h"
-#include "edf_data.h"
+#include "edf/slide.h"
+#include "edf/data.h"
 
 /* Prints the square root of a number, and its derivative. */
 static void newton(double number) {

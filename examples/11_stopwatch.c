@@ -12,7 +12,7 @@
      20 steps of 2 nodes
 */
 #define EDF_IMPLEMENTATION
-#include "edf_slide.h"
+#include "edf/slide.h"
 #include <time.h>
 
 enum { NODES = 16 };

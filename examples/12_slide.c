@@ -24,8 +24,8 @@
      test error 2.84 %
 */
 #define EDF_IMPLEMENTATION
-#include "edf_slide.h"
-#include "edf_data.h"
+#include "edf/slide.h"
+#include "edf/data.h"
 #include "digits.h"
 #include "options.h"
 

@@ -18,8 +18,8 @@
      loss 1.666 per letter after 1000 steps
 */
 #define EDF_IMPLEMENTATION
-#include "edf_slide.h"
-#include "edf_data.h"
+#include "edf/slide.h"
+#include "edf/data.h"
 #include "names.h"
 
 enum { B = 32, T = 16, LAYERS = 2, STEPS = 1000 };

@@ -34,7 +34,7 @@
 */
 #define EDF_REAL double
 #define EDF_IMPLEMENTATION
-#include "edf_slide.h"
+#include "edf/slide.h"
 
 enum { T = 16, N = 3, SOUNDS = 4, BANDS = 6 };
 

@@ -16,8 +16,8 @@
 */
 #define EDF_REAL double
 #define EDF_IMPLEMENTATION
-#include "edf_slide.h"
-#include "edf_data.h"
+#include "edf/slide.h"
+#include "edf/data.h"
 
 enum { T = 8, BATCH = 32, UNITS = 16, DELAY = 3 };
 

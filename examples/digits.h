@@ -10,7 +10,7 @@
 #ifndef DIGITS_H
 #define DIGITS_H
 
-#include "edf_data.h"
+#include "edf/data.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -48,7 +48,7 @@ static void stop(const char *message) {
 
 #define EDF_PANIC(message) stop(message)
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
+#include "edf/data.h"
 #include "digits.h"
 #include "options.h"
 

@@ -2,7 +2,7 @@
 #ifndef PICTURES_H
 #define PICTURES_H
 
-#include "edf_data.h"
+#include "edf/data.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #ifndef TEXTS_H
 #define TEXTS_H
 
-#include "edf_data.h"
+#include "edf/data.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

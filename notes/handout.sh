@@ -36,9 +36,9 @@ skip() { skipped=$((skipped + 1)); echo "skip $file:$line $kind: $1"; }
 implementation() {
   object=$out/edf_$1.o
   if [ "$HANDOUT_FLOAT" ] && [ $1 = float ]; then object=$HANDOUT_FLOAT; return; fi
-  if [ ! -f $object ] || [ -n "$(find $top/edf*.h -newer $object)" ]; then
+  if [ ! -f $object ] || [ -n "$(find $top/edf.h $top/edf -newer $object)" ]; then
     { echo '#define EDF_IMPLEMENTATION'
-      for h in $top/edf*.h; do echo "#include \"${h##*/}\""; done; } > $out/edf_$1.c
+      for h in $top/edf.h $top/edf/*.h; do echo "#include \"${h#$top/}\""; done; } > $out/edf_$1.c
     ${CC:-cc} -std=c99 -g -O1 -ffp-contract=off -DEDF_REAL=$1 -I$top -c $out/edf_$1.c -o $object || exit 1
   fi
 }
@@ -198,7 +198,7 @@ page() {
   dir=$out/$stem work=$out/$stem/work printed= last= session=
   rm -rf "$dir"
   mkdir -p "$work"
-  cp $top/edf*.h "$work"
+  cp -r $top/edf.h $top/edf "$work"
   awk -v dir="$dir" -f $top/notes/blocks.awk "$1" > $dir/list
   while read -r n line kind words; do
     case $kind in

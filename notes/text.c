@@ -5,7 +5,7 @@
    Inputs are fed three rows of numbers between -1 and 1; y=10: of class numbers below 10. */
 #define EDF_REAL double
 #define EDF_IMPLEMENTATION
-#include "edf_slide.h"
+#include "edf/slide.h"
 
 static int classes_of(const char *name, int n, char **words) {
   size_t length = strlen(name);

@@ -9,9 +9,9 @@
      edf_ran         does nothing: it is for breakpoints */
 
 #include "harness.h"
-#include "edf_slide.h"
-#include "edf_data.h"
-#include "edf_lab.h"
+#include "edf/slide.h"
+#include "edf/data.h"
+#include "edf/lab.h"
 
 #define HW1(line) "hw1.c", line
 #define AT HW1(9)

@@ -31,7 +31,7 @@ has clang && quick=clang || quick=$cc      # clang needs half the time of gcc at
 
 # ---- All headers, twice before their code and twice behind; a product and its gradient
 
-all() { for header in edf.h edf_*.h; do echo "#include \"$header\""; done; }
+all() { for header in edf.h edf/*.h; do echo "#include \"$header\""; done; }
 { all; all; } > "$dir/all.h"
 cat > "$dir/use.h" <<'END'
 #include "all.h"
@@ -74,16 +74,16 @@ done
 
 # ---- Each header alone. A companion uses only public names of edf.h.
 
-for header in edf.h edf_*.h; do
+for header in edf.h edf/*.h; do
   printf '#define EDF_IMPLEMENTATION\n#include "%s"\n' $header > "$dir/alone.c"
   works "$header alone" $quick $warnings -std=c99 -I. -fsyntax-only "$dir/alone.c"
   [ -z "$cxx" ] || works "$header alone, C++" $cxx $warnings -x c++ -std=c++11 -I. \
     -fsyntax-only "$dir/alone.c"
 done
-grep -n -w -E 'edf__[a-z_]+|EDF__[A-Z_]+' edf_data.h edf_lab.h > "$dir/out"
+grep -n -w -E 'edf__[a-z_]+|EDF__[A-Z_]+' edf/data.h edf/lab.h > "$dir/out"
 empty public-names
 
-awk 'length > 96 { print FILENAME ":" FNR ": " $0 }' edf.h edf_*.h > "$dir/out"
+awk 'length > 96 { print FILENAME ":" FNR ": " $0 }' edf.h edf/*.h > "$dir/out"
 empty lines-of-96-columns
 
 # ---- One program of two C files and a C++ file, with the implementation in either language
@@ -162,10 +162,10 @@ refused() {                                # refused WORDS FLAGS
 refused EDF_REAL -DEDF_REAL=int
 refused 'order of additions' -ffast-math
 
-# ---- The first page of edf_slide.h lists the names of edf.h with edf__ and EDF__ that its code
+# ---- The first page of edf/slide.h lists the names of edf.h with edf__ and EDF__ that its code
 # uses.
 
-slide=edf_slide.h
+slide=edf/slide.h
 private() { grep -o -w -E '(edf__|EDF__)[A-Za-z0-9_]+' | LC_ALL=C sort -u; }
 sed -n '/^ *Private names of edf.h/,/^ *Contents/p' $slide | private > "$dir/listed"
 awk '!on && /\*\// { on = 1; next }  on' $slide |
@@ -191,7 +191,7 @@ empty calls-of-cleared-nodes
 # ---- One file of all headers, in a folder of its own
 
 mkdir -p "$dir/one"
-cat edf.h edf_slide.h edf_data.h edf_lab.h > "$dir/one/edf_all.h"
+cat edf.h edf/slide.h edf/data.h edf/lab.h > "$dir/one/edf_all.h"
 cp "$dir/use.h" "$dir/one"
 echo '#include "edf_all.h"' > "$dir/one/all.h"
 printf '%s\n' '#define EDF_IMPLEMENTATION' '#include "use.h"' 'int main(void) {' \
@@ -220,7 +220,7 @@ learns_xor part_one $quick $warnings -std=c99
 # ---- make help, lines and clean build nothing, and need no example
 
 mkdir -p "$dir/make/examples" && rm -rf "$dir/make/build"
-cp Makefile edf*.h "$dir/make" && cp examples/*.[ch] "$dir/make/examples"
+cp -r Makefile edf.h edf "$dir/make" && cp examples/*.[ch] "$dir/make/examples"
 for goal in help lines clean; do
   { make -C "$dir/make" $goal EXAMPLE=none && [ ! -e "$dir/make/build" ]; } > "$dir/out" 2>&1
   verdict $? "make $goal"

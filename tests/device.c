@@ -3,7 +3,7 @@
    Which arrays are copied, and when, is checked by cuda.sh on a GPU that is emulated. */
 
 #include "harness.h"
-#include "edf_slide.h"
+#include "edf/slide.h"
 
 static int passes;
 static int replays;                    /* passes are recorded ones: no node's code runs */

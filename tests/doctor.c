@@ -4,8 +4,8 @@
    Variants: float */
 
 #include "harness.h"
-#include "edf_slide.h"
-#include "edf_lab.h"
+#include "edf/slide.h"
+#include "edf/lab.h"
 
 enum { BATCH = 64, PIXELS = 81, IMAGES = 4000, STEPS = 310, HIDDEN = 40 };
 

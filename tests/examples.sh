@@ -81,7 +81,7 @@ if [ $set = quick ]; then
   fast=$cc                                     # at -O0 clang is the faster compiler
   command -v clang > /dev/null && fast=clang
   { echo '#define EDF_IMPLEMENTATION'
-    for h in edf*.h; do echo "#include \"$h\""; done; } > "$dir/double.c"
+    for h in edf.h edf/*.h; do echo "#include \"$h\""; done; } > "$dir/double.c"
   $fast -O0 -DEDF_REAL=double -I. -c "$dir/double.c" -o "$dir/double.o" || exit 1
   for source in examples/[0-9]*.c; do
     case $source in */03_*|*/05_*|*/06_*|*/07_*|*/08_*|*/12_*|*/13_*) continue ;; esac

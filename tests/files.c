@@ -4,7 +4,7 @@
    too. */
 
 #include "models.h"
-#include "edf_data.h"
+#include "edf/data.h"
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>

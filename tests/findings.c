@@ -2,8 +2,8 @@
    small that their numbers are exact: what each rule says and when, and a healthy twin. */
 
 #include "harness.h"
-#include "edf_slide.h"
-#include "edf_lab.h"
+#include "edf/slide.h"
+#include "edf/lab.h"
 
 static edf_real xs[1 << 14], ys[1024];
 static Input *x, *y;

@@ -2,7 +2,7 @@
    The lines of its gradient add what the node's backward adds. Each op with a formula must
    occur in a program below. The test finds the names of these ops in the headers.
 
-   Before a line is read, the test replaces what only the printer of edf_slide.h knows, see
+   Before a line is read, the test replaces what only the printer of edf/slide.h knows, see
    >>formulas there: the indices i k b t u, the numbers p and q, the sign ? of a Test, the mask
    of a Dropout, and .flat. Index number 2 of a node becomes e2, and x.grad becomes dx. The test
    adds the sizes of the indices on the left as bounds. */
@@ -526,6 +526,6 @@ TEST(every_formula_was_read) {
 
 int main(void) {
   find_ops("edf.h");
-  find_ops("edf_slide.h");
+  find_ops("edf/slide.h");
   return harness_main();
 }

@@ -7,8 +7,8 @@
 #include "harness.h"
 #define EDF_IMPLEMENTATION
 #include "edf.h"
-#include "edf_data.h"
-#include "edf_slide.h"
+#include "edf/data.h"
+#include "edf/slide.h"
 #include <stdint.h>
 
 enum { EQUATION, PROGRAM, CSV, IDX, NPY, MODEL, PARSERS };

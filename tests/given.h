@@ -8,7 +8,7 @@
 #define GIVEN_H
 
 #include "harness.h"
-#include "edf_slide.h"
+#include "edf/slide.h"
 
 static edf_real numbers[16][64];
 

@@ -11,7 +11,7 @@
 
 #include <sys/wait.h>
 
-#include "edf_slide.h"
+#include "edf/slide.h"
 
 #define FAIL "FAIL"                          /* marks what is wrong in a report */
 static const double right_bound = 1e-6;      /* errors of right nodes are smaller */

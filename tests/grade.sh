@@ -97,7 +97,7 @@ own() {
   cp notes/assignments/*.[ch] notes/assignments/Makefile "$dir/own"
   awk '/^```/ { inside = $0 == "```c"; next } inside' notes/assignments/README.md \
     > "$dir/own/ps7/parts.c"
-  printf '#include "edf_slide.h"\nedf_node *cube(edf_node *x);\n' > "$dir/own/ps7/ps7.h"
+  printf '#include "edf/slide.h"\nedf_node *cube(edf_node *x);\n' > "$dir/own/ps7/ps7.h"
   printf '%s\n' '#include "ps7.h"' 'edf_node *cube(edf_node *x) {' \
     '  return edf_equations("y[b,i] = @K@ %s[b,i]^3", x->name);' '}' > "$dir/own/ps7/handout.md"
   at="-C $dir/own PS=7 ID=ann EDF=$PWD BUILD=$dir/build"

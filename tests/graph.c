@@ -3,7 +3,7 @@
    gradients that accumulate and several graphs are in sequences.c. */
 
 #include "harness.h"
-#include "edf_slide.h"
+#include "edf/slide.h"
 
 static int all_zero(const edf_node *x) {
   for (size_t i = 0; x->grad && i < x->size; i++) if (x->grad[i] != 0) return 0;

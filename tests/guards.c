@@ -2,7 +2,7 @@
    `make mutants` put a mistake in its place, and nothing failed. */
 
 #include "harness.h"
-#include "edf_slide.h"
+#include "edf/slide.h"
 #include <stdint.h>
 
 static const edf_real rows[] = { 1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 11, -12 };

@@ -28,6 +28,6 @@ static void *guarded(void *p, size_t n, const char *by) {
 #define EDF_FREE(p) counted_free(p)
 #define EDF_IMPLEMENTATION
 #include "edf.h"
-#include "edf_slide.h"
-#include "edf_data.h"
-#include "edf_lab.h"
+#include "edf/slide.h"
+#include "edf/data.h"
+#include "edf/lab.h"

@@ -6,7 +6,7 @@
 #define INTERPRETER_H
 
 #include "harness.h"
-#include "edf_slide.h"
+#include "edf/slide.h"
 #include <ctype.h>
 
 enum { NODES = 400, LETTERS = 24 };

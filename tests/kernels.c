@@ -6,7 +6,7 @@
    Variants: double, float, asan, a BLAS (-DEDF_CBLAS), threads (-fopenmp). */
 
 #include "harness.h"
-#include "edf_slide.h"
+#include "edf/slide.h"
 #ifdef _OPENMP
 #include <omp.h>
 #endif

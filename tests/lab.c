@@ -3,9 +3,9 @@
    in a browser. */
 
 #include "harness.h"
-#include "edf_slide.h"
-#include "edf_data.h"
-#include "edf_lab.h"
+#include "edf/slide.h"
+#include "edf/data.h"
+#include "edf/lab.h"
 
 static char text[2000001];                       /* the file that was read last */
 static size_t n_text;
@@ -209,7 +209,7 @@ static void tell(edf_event event, edf_node *node) {
 TEST(a_callback_is_told_what_runs) {
   memset(events, 0, sizeof events);
   build(3, 2, 2);
-  add("x", 1);                                   /* a tool of edf_lab.h was there before */
+  add("x", 1);                                   /* a tool of edf/lab.h was there before */
   before = edf.told;
   edf.told = tell;
   edf_forward_to(h);

@@ -6,9 +6,9 @@
      looks [FIRST_SEED [COUNT]]              the default is 1 12 */
 
 #include "harness.h"
-#include "edf_slide.h"
-#include "edf_data.h"
-#include "edf_lab.h"
+#include "edf/slide.h"
+#include "edf/data.h"
+#include "edf/lab.h"
 
 static unsigned long long seed, state, look_state;
 

@@ -2,7 +2,7 @@
    allocation may fail, and training does not call the allocator after the first steps. */
 
 #include "models.h"
-#include "edf_data.h"
+#include "edf/data.h"
 #include <time.h>
 
 #ifdef __SANITIZE_ADDRESS__

@@ -2,7 +2,7 @@
    which Parameters a step moves; shrinkage and clipping of gradients. */
 
 #include "harness.h"
-#include "edf_slide.h"
+#include "edf/slide.h"
 
 enum { STEPS = 6, LONGEST = 70 };
 static const double eta = 0.1, mu = 0.75, b1 = 0.8, b2 = 0.95, eps = 1e-3, decay = 0.25;

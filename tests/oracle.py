@@ -31,12 +31,8 @@ def old_tree(args):
     if args.old:
         return args.old
     path = BUILD + '/2.0'
-    os.makedirs(path, exist_ok=True)
-    with open(path + '/edf.h', 'w') as f:
-        git = subprocess.run(['git', '-C', ROOT, 'show', COMMIT + ':edf.h'], stdout=f,
-                             stderr=subprocess.DEVNULL)
-    with open(path + '/edf_slide.h', 'w') as f:
-        f.write('#include "edf.h"\n')
+    git = subprocess.run(['sh', ROOT + '/bench/tree.sh', COMMIT, path],
+                         stderr=subprocess.DEVNULL)
     return None if git.returncode else path
 
 

@@ -17,7 +17,7 @@
 #define PLAIN_H
 
 #include "harness.h"
-#include "edf_slide.h"
+#include "edf/slide.h"
 
 enum { LEAVES = 24, OUTPUTS = 8, ENTRIES = 1024, BATCH = 3 };
 typedef struct {

@@ -12,7 +12,7 @@ job=python modules='numpy safetensors.numpy'
 cat > "$dir/model.c" <<'END_OF_C'
 #define EDF_IMPLEMENTATION
 #include "edf.h"
-#include "edf_data.h"
+#include "edf/data.h"
 int main(int argc, char **argv) {
   static edf_real rows[1800] = { 1, 2, 3, -1, 0, 1 };
   Input *x = edf_input("x[b,3]");

@@ -5,7 +5,7 @@
      sequences [FIRST_SEED [COUNT]]        the default is 1 300 */
 
 #include "harness.h"
-#include "edf_slide.h"
+#include "edf/slide.h"
 
 enum { X, Z, K, U, INPUTS };
 enum { SLOTS = 8, ROWS = 9, PARAMETERS = 6, LARGEST = 16, ALL = -1, NOTHING = -2 };

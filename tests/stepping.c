@@ -2,7 +2,7 @@
    next node, and edf_find_nan names the node that made the first NaN. */
 
 #include "harness.h"
-#include "edf_slide.h"
+#include "edf/slide.h"
 
 typedef struct { Input *x; Parameter *w; CompNode *s, *h, *q, *m, *loss; } net;
 

@@ -7,7 +7,7 @@
 #endif
 #define EDF_DEBUG
 #define EDF_IMPLEMENTATION
-#include "edf_slide.h"
+#include "edf/slide.h"
 
 static int begins_with;                  /* the first entry that a forward writes           */
 static void copies_all_but_one(CompNode *y) {

@@ -71,7 +71,7 @@ started:
 
 # ---- The rules
 
-headers := $(wildcard edf*.h)
+headers := $(wildcard edf.h edf/*.h)
 warn    := -std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -I. -Itests
 
 define of_variant
@@ -94,7 +94,7 @@ $(O)/own/%.ok: tests/%.c $(headers) tests/harness.h
 	$(JOB) own/$* sh -c '$(CC) $(warn) $(flags_double) $< -o $(O)/own/$* -lm && $(O)/own/$*'
 
 # The scripts. Some of them use an implementation that is compiled for speed, native.o.
-files   := $(wildcard edf* README.md Makefile tests/* tests/*/* examples/* notes/* notes/*/*)
+files   := $(wildcard edf* edf/* README.md Makefile tests/* tests/*/* examples/* notes/* notes/*/*)
 command  = sh tests/$(1).sh $(O)/$(1)
 export CC CXX CFLAGS BLAS_CFLAGS BLAS_LIBS
 

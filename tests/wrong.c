@@ -15,9 +15,9 @@
    notation.c. A line of an equation is line 9 of hw1.c. */
 
 #include "harness.h"
-#include "edf_slide.h"
-#include "edf_data.h"
-#include "edf_lab.h"
+#include "edf/slide.h"
+#include "edf/data.h"
+#include "edf/lab.h"
 
 #define HW1(line) "hw1.c", line
 #define AT HW1(3)                                        /* where a STOP makes its mistake */

@@ -23,7 +23,7 @@ locked) programs=$out/locked
 esac
 mkdir -p $out
 { echo '#define EDF_IMPLEMENTATION'
-  for header in edf*.h; do echo "#include \"$header\""; done; } > $out/lab.c
+  for header in edf.h edf/*.h; do echo "#include \"$header\""; done; } > $out/lab.c
 "$CC" -std=c99 $CFLAGS -I. -c $out/lab.c -o $out/lab.o || exit 2
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 

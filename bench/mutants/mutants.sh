@@ -86,7 +86,7 @@ trap 'rm -rf $own' EXIT
 field 7 > $own/line
 awk -v at=$(field 3) -v with=$own/line '
   FNR == at { getline < with; print; next } { print }' edf.h > $own/edf.h
-cp edf_*.h $own
+cp -r edf $own
 for v in $variants; do
   $CC -I$own $warn $(flags $v) -c tests/impl.c -o $own/impl.o 2> $own/log || said -
   [ $v = double ] && cmp -s $own/impl.o $dir/double/impl.o && said -

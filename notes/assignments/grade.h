@@ -6,7 +6,7 @@
    nothing that it does can change the score but the numbers that it gives. */
 #ifndef GRADE_H
 #define GRADE_H
-#include "edf_slide.h"
+#include "edf/slide.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

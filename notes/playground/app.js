@@ -336,9 +336,9 @@ async function judge(command) {
 function c_program() {
   const lines = state.text.split('\n').filter(line => line.trim());
   const quoted = lines.map(line => '      "' + line.replace(/\\/g, '\\\\').replace(/"/g, '\\"').replace(/%/g, '%%') + '\\n"').join('\n');
-  return `/* cc -O2 hw1.c -lm      with edf.h and edf_slide.h in the same folder */
+  return `/* cc -O2 hw1.c -lm      with edf.h and edf/slide.h in the same folder */
 #define EDF_IMPLEMENTATION
-#include "edf_slide.h"
+#include "edf/slide.h"
 
 int main(void) {
   edf_seed(${seed()});

@@ -20,8 +20,8 @@
 static void stop(const char *message);
 #define EDF_PANIC(message) stop(message)
 #define EDF_IMPLEMENTATION
-#include "edf_slide.h"
-#include "edf_data.h"
+#include "edf/slide.h"
+#include "edf/data.h"
 #include "../../examples/names.h"
 
 #ifdef __wasm__

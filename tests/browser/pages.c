@@ -2,8 +2,8 @@
    is of a network by C calls, and the page has to escape the name of its input. The second is of
    a slide with a recurrence. The array `printed` in its file has the lines of its program. */
 #define EDF_IMPLEMENTATION
-#include "edf_slide.h"
-#include "edf_lab.h"
+#include "edf/slide.h"
+#include "edf/lab.h"
 
 static void slide(const char *path) {
   static edf_real numbers[4 * 9 * 3];

@@ -13,8 +13,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 #define EDF_IMPLEMENTATION
-#include "edf_slide.h"
-#include "edf_data.h"
+#include "edf/slide.h"
+#include "edf/data.h"
 
 typedef edf_real real;
 

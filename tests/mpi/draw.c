@@ -2,7 +2,7 @@
    negative, image BAD has the label 200. */
 #define EDF_IMPLEMENTATION
 #include "edf.h"
-#include "edf_data.h"
+#include "edf/data.h"
 #include "digits.h"
 
 /* An IDX file: its dimensions, then a byte for each number times `scale`. */

@@ -4,7 +4,7 @@
 #ifndef EXPORT_H
 #define EXPORT_H
 #include "harness.h"
-#include "edf_data.h"
+#include "edf/data.h"
 
 static int exported;
 

@@ -3,8 +3,8 @@
    A network learns for a few steps. A program is printed and its gradient checked. Files are
    written and read in the current directory. */
 #define EDF_IMPLEMENTATION
-#include "edf_slide.h"
-#include "edf_data.h"
+#include "edf/slide.h"
+#include "edf/data.h"
 #include <stdint.h>
 
 /* Prints the size of a file and a hash (FNV-1a) of its bytes. */

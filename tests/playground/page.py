@@ -116,7 +116,7 @@ with sync_playwright() as p:
     check('boundary', w.page.locator('#boundary').count() == 1)
 
     w.page.click('#in-c')
-    check('c-program', '#include "edf_slide.h"' in w.text('#c-code pre') and 'cc -O2 hw1.c -lm' in w.text('#c-code pre'))
+    check('c-program', '#include "edf/slide.h"' in w.text('#c-code pre') and 'cc -O2 hw1.c -lm' in w.text('#c-code pre'))
     source = os.path.join(directory, 'hw1.c')
     with open(source, 'w') as f:
         f.write(w.text('#c-code pre'))

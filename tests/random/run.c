@@ -16,7 +16,7 @@ static void stop(const char *message) {
 #define EDF_REAL double
 #endif
 #define EDF_IMPLEMENTATION
-#include "edf_slide.h"
+#include "edf/slide.h"
 
 enum { LONGEST = 1 << 17, MOST = 64 };
 static edf_real numbers[MOST][LONGEST];

@@ -6,9 +6,9 @@
    MEASURE test accuracy, healthy 0.978 0.983, faulty 0.787 0.752
 */
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
-#include "edf_slide.h"
-#include "edf_lab.h"
+#include "edf/data.h"
+#include "edf/slide.h"
+#include "edf/lab.h"
 #include <stdlib.h>
 
 enum { SIDE = 10, PIXELS = SIDE * SIDE, N = 1200, TEST = 400, BATCH = 40 };

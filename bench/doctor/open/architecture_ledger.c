@@ -6,9 +6,9 @@
    MEASURE test R2, healthy 1.000 1.000, faulty 0.808 0.817
 */
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
-#include "edf_slide.h"
-#include "edf_lab.h"
+#include "edf/data.h"
+#include "edf/slide.h"
+#include "edf/lab.h"
 #include <stdlib.h>
 
 enum { N = 1500, TEST = 300, LENGTH = 12, ACCOUNTS = 4, IN = ACCOUNTS + 1, BATCH = 50 };

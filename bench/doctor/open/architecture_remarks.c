@@ -6,9 +6,9 @@
    MEASURE test accuracy, healthy 1.000 1.000, faulty 0.699 0.724
 */
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
-#include "edf_slide.h"
-#include "edf_lab.h"
+#include "edf/data.h"
+#include "edf/slide.h"
+#include "edf/lab.h"
 #include <stdlib.h>
 
 enum { N = 960, TEST = 200, LENGTH = 20, BATCH = 32, WIDTH = 16 };

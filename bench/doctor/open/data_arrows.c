@@ -7,9 +7,9 @@
    MEASURE test accuracy, healthy 0.988 0.960, faulty 0.700 0.752
 */
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
-#include "edf_slide.h"
-#include "edf_lab.h"
+#include "edf/data.h"
+#include "edf/slide.h"
+#include "edf/lab.h"
 #include <stdlib.h>
 #include <string.h>
 

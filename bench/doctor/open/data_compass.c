@@ -6,9 +6,9 @@
    MEASURE test accuracy, healthy 0.956 0.938, faulty 0.198 0.144
 */
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
-#include "edf_slide.h"
-#include "edf_lab.h"
+#include "edf/data.h"
+#include "edf/slide.h"
+#include "edf/lab.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -6,9 +6,9 @@
    MEASURE test R2, healthy 0.997 0.997, faulty 0.841 0.766
 */
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
-#include "edf_slide.h"
-#include "edf_lab.h"
+#include "edf/data.h"
+#include "edf/slide.h"
+#include "edf/lab.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -6,9 +6,9 @@
    MEASURE test R2, healthy 0.758 0.729, faulty 0.543 0.566
 */
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
-#include "edf_slide.h"
-#include "edf_lab.h"
+#include "edf/data.h"
+#include "edf/slide.h"
+#include "edf/lab.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -6,9 +6,9 @@
    MEASURE test accuracy, healthy 0.957 0.973, faulty 0.183 0.197
 */
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
-#include "edf_slide.h"
-#include "edf_lab.h"
+#include "edf/data.h"
+#include "edf/slide.h"
+#include "edf/lab.h"
 #include <stdlib.h>
 
 enum { SIDE = 10, KINDS = 5, EACH = 300, N = KINDS * EACH, TEST = 300, BATCH = 20 };

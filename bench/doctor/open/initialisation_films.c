@@ -6,9 +6,9 @@
    MEASURE 1-R2 on unseen ratings, healthy 0.012 0.013, faulty 0.900 0.664
 */
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
-#include "edf_slide.h"
-#include "edf_lab.h"
+#include "edf/data.h"
+#include "edf/slide.h"
+#include "edf/lab.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -5,9 +5,9 @@
    MEASURE test accuracy, healthy 1.000 0.985, faulty 0.162 0.155
 */
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
-#include "edf_slide.h"
-#include "edf_lab.h"
+#include "edf/data.h"
+#include "edf/slide.h"
+#include "edf/lab.h"
 #include <math.h>
 #include <stdlib.h>
 

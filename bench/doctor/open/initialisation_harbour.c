@@ -6,9 +6,9 @@
    MEASURE 1-R2 on fresh rows, healthy 0.043 0.053, faulty 1.000 1.001
 */
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
-#include "edf_slide.h"
-#include "edf_lab.h"
+#include "edf/data.h"
+#include "edf/slide.h"
+#include "edf/lab.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -7,9 +7,9 @@
    MEASURE share of right decisions, healthy 0.938 0.940, faulty 0.233 0.231
 */
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
-#include "edf_slide.h"
-#include "edf_lab.h"
+#include "edf/data.h"
+#include "edf/slide.h"
+#include "edf/lab.h"
 #include <math.h>
 #include <stdlib.h>
 

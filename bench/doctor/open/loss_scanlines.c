@@ -7,9 +7,9 @@
    MEASURE squared error per sample of test lines, healthy 0.0140 0.0140, faulty 0.3244 0.3082
 */
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
-#include "edf_slide.h"
-#include "edf_lab.h"
+#include "edf/data.h"
+#include "edf/slide.h"
+#include "edf/lab.h"
 #include <math.h>
 #include <stdlib.h>
 

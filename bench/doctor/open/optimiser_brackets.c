@@ -6,9 +6,9 @@
    MEASURE test accuracy, healthy 0.968 0.978, faulty 0.456 0.492
 */
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
-#include "edf_slide.h"
-#include "edf_lab.h"
+#include "edf/data.h"
+#include "edf/slide.h"
+#include "edf/lab.h"
 #include <stdlib.h>
 
 enum { SIGNS = 5, TIME = 12, WIDTH = 24, BATCH = 32, STEPS = 800, TEST = 500 };

@@ -7,9 +7,9 @@
    MEASURE test accuracy, healthy 0.945 0.922, faulty 0.402 0.455
 */
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
-#include "edf_slide.h"
-#include "edf_lab.h"
+#include "edf/data.h"
+#include "edf/slide.h"
+#include "edf/lab.h"
 #include <stdlib.h>
 
 enum { N = 2000, TEST = 400, WORDS = 10, VOCABULARY = 120, WIDTH = 6, BOARDS = 4, BATCH = 40,

@@ -7,9 +7,9 @@
    MEASURE R2 on fresh hours, healthy 0.980 0.979, faulty nan nan
 */
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
-#include "edf_slide.h"
-#include "edf_lab.h"
+#include "edf/data.h"
+#include "edf/slide.h"
+#include "edf/lab.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -6,9 +6,9 @@
    MEASURE test pinball loss (the true quantiles have 0.112 0.116), healthy 0.114 0.117
 */
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
-#include "edf_slide.h"
-#include "edf_lab.h"
+#include "edf/data.h"
+#include "edf/slide.h"
+#include "edf/lab.h"
 #include <math.h>
 #include <stdlib.h>
 

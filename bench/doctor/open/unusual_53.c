@@ -7,9 +7,9 @@
    MEASURE R2 of the learned ln(rate) against the true one, fresh drivers, healthy 0.966 0.972
 */
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
-#include "edf_slide.h"
-#include "edf_lab.h"
+#include "edf/data.h"
+#include "edf/slide.h"
+#include "edf/lab.h"
 #include <math.h>
 #include <stdlib.h>
 

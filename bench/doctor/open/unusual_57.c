@@ -7,9 +7,9 @@
    MEASURE 1-R2 of all gauges of fresh states, two fifths silent, healthy 0.146 0.182
 */
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
-#include "edf_slide.h"
-#include "edf_lab.h"
+#include "edf/data.h"
+#include "edf/slide.h"
+#include "edf/lab.h"
 #include <math.h>
 #include <stdlib.h>
 

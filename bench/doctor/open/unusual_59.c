@@ -7,9 +7,9 @@
    MEASURE share of right symbols in fresh sequences, healthy 1.000 1.000
 */
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
-#include "edf_slide.h"
-#include "edf_lab.h"
+#include "edf/data.h"
+#include "edf/slide.h"
+#include "edf/lab.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,9 +7,9 @@
    MEASURE test accuracy of the species (R2 of the distance 0.86 0.82), healthy 1.000 0.998
 */
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
-#include "edf_slide.h"
-#include "edf_lab.h"
+#include "edf/data.h"
+#include "edf/slide.h"
+#include "edf/lab.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -7,9 +7,9 @@
    MEASURE test accuracy (the best possible is 0.968 0.905), healthy 0.966 0.897
 */
 #define EDF_IMPLEMENTATION
-#include "edf_data.h"
-#include "edf_slide.h"
-#include "edf_lab.h"
+#include "edf/data.h"
+#include "edf/slide.h"
+#include "edf/lab.h"
 #include <math.h>
 #include <stdlib.h>
 

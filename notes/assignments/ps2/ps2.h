@@ -5,7 +5,7 @@
 #ifndef EDF_LINKED
 #define EDF_IMPLEMENTATION
 #endif
-#include "edf_slide.h"
+#include "edf/slide.h"
 #include "hole.h"
 
 const char *product(void);

@@ -1,10 +1,10 @@
-/* edf_data.h - v3.0 - data sets, arrays, pictures, text, saved models and ONNX for edf.h
+/* edf/data.h - v3.0 - data sets, arrays, pictures, text, saved models and ONNX for edf.h
 
    A companion of edf.h. Keep it in the same folder. It includes edf.h, and uses only public
    names of edf.h. EDF_IMPLEMENTATION, defined in exactly one file, compiles its code too.
 
        #define EDF_IMPLEMENTATION
-       #include "edf_data.h"
+       #include "edf/data.h"
 
        edf_array images = edf_load_images("train-images-idx3-ubyte");
        edf_array labels = edf_load_labels("train-labels-idx1-ubyte");
@@ -18,12 +18,12 @@
    Search for >>arrays, >>files, >>npy, >>csv, >>pictures, >>text, >>models, >>onnx. */
 #if !defined(EDF_SLIDE_H) || \
     (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_SLIDE__IMPLEMENTED))
-#include "edf_slide.h"
+#include "slide.h"
 #endif
 #ifndef EDF_DATA_H
 #define EDF_DATA_H
 #if EDF_VERSION != 300
-#error "edf_data.h is version 3.0, and edf.h is another version: use one version of both"
+#error "edf/data.h is version 3.0, and edf.h is another version: use one version of both"
 #endif
 #ifdef __cplusplus
 extern "C" {

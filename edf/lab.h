@@ -1,4 +1,4 @@
-/* edf_lab.h - v3.0 - the laboratory of edf.h: tools that look at a program while it learns
+/* edf/lab.h - v3.0 - the laboratory of edf.h: tools that look at a program while it learns
 
    A companion of edf.h. Keep it in the same folder. It includes edf.h, and uses only public
    names of edf.h. EDF_IMPLEMENTATION, defined in exactly one file, compiles its code too.
@@ -6,12 +6,12 @@
    MIT licence, like edf.h. Search for >>doctor, >>plot, >>trace, >>dot. */
 #if !defined(EDF_SLIDE_H) || \
     (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_SLIDE__IMPLEMENTED))
-#include "edf_slide.h"
+#include "slide.h"
 #endif
 #ifndef EDF_LAB_H
 #define EDF_LAB_H
 #if EDF_VERSION != 300
-#error "edf_lab.h is version 3.0, and edf.h is another version: use one version of both"
+#error "edf/lab.h is version 3.0, and edf.h is another version: use one version of both"
 #endif
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* edf_slide.h - v3.0 - whole slides as programs, for edf.h
+/* edf/slide.h - v3.0 - whole slides as programs, for edf.h
 
    A companion of edf.h. Keep it in the same folder. It includes edf.h. Define
    EDF_IMPLEMENTATION in exactly one file: the code of both headers is compiled there. The
@@ -7,7 +7,7 @@
    edf_check_backward checks a backward that a student writes as lines. MIT licence, like edf.h.
 
        #define EDF_IMPLEMENTATION
-       #include "edf_slide.h"
+       #include "edf/slide.h"
 
        CompNode *loss = Equations("h[b,j] = sigmoid(W[j,I] x[b,I] - B[j])  | j<64 \n"
                                   "P[b,k] = softmax_k V[k,J] h[b,J]        | k<10 \n"
@@ -43,12 +43,12 @@
    edf_slide__run_slide. >>layers are short texts. */
 #if !defined(EDF_H) || \
     (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_IMPLEMENTED))
-#include "edf.h"
+#include "../edf.h"
 #endif
 #ifndef EDF_SLIDE_H
 #define EDF_SLIDE_H
 #if EDF_VERSION != 300
-#error "edf_slide.h is version 3.0, and edf.h is another version: use one version of both"
+#error "edf/slide.h is version 3.0, and edf.h is another version: use one version of both"
 #endif
 #define EDF_SLIDE__HERE __FILE__, __LINE__
 #if defined(__GNUC__) && defined(__MINGW_PRINTF_FORMAT)    /* MinGW has two formats of printf */
@@ -737,7 +737,7 @@ double edf_coefficient(const edf_term *t) {
 }
 
 /* Returns the divisor of a term: for kind 'm', a mean, the number n of summed entries, for 's'
-   n - 1, else 1. Only edf_slide.h makes kinds other than 0. It also has 'x', a maximum, and
+   n - 1, else 1. Only edf/slide.h makes kinds other than 0. It also has 'x', a maximum, and
    'p', a position on the left that a tensor gives. */
 static double edf_slide__divisor(const edf_contraction *m, const edf_equation *e,
                                  const edf_term *t) {
@@ -1090,7 +1090,7 @@ EDF__USED static int edf_slide__is_helper(const edf_node *x) {
 
 /* Makes the node of any equation. Part Two rewrites it first, if it has to. In a lookup a
    tensor gives a position of another one: y[b,j] = W[k[b],j]. It is not rewritten, and an op
-   of edf_slide.h computes it. If op is NULL, the node is an Einsum. */
+   of edf/slide.h computes it. If op is NULL, the node is an Einsum. */
 static edf_node *edf_slide__equation_node(const edf__site *at, const edf_op *op, int kind,
                                           const edf_equation *e, int n, edf_node **operands) {
   edf_node *in[EDF_SLIDE__MAX_REF];
