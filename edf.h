@@ -32,8 +32,9 @@
                  >>backward >>init >>nodes >>loops >>declarations >>products >>short
      Part Two    makes it fast and adds nodes:  >>device >>nest >>more >>optim
      Part Three  shows and checks a program:    >>debug >>tools >>print >>check >>step >>names
-   Three companions include this file: edf/slide.h (equations and whole slides as programs,
-   layers), edf/data.h (data, saved models) and edf/lab.h (doctor, curves, trace). */
+   Companions include this file: edf/slide.h (equations and whole slides as programs),
+   edf/layers.h, edf/judge.h (submitted backwards), edf/data.h (data, saved models), edf/onnx.h
+   and edf/lab.h (doctor, curves, trace). */
 
 /* ---- >>example  A whole program ------------------------------------------------------------
 

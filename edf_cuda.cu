@@ -842,7 +842,7 @@ static void concat(edf_node *y, int backward) {
 }
 static const kernel concat_here("Concat", concat);
 
-/* ---- Dropout. The number of entry i is the hash of edf.h's edf__draw. A pass sends edf.seed
+/* ---- Dropout. The number of entry i is edf.h's hash of the seed and i. A pass sends edf.seed
    and edf.draws. Nodes before this one have added what they draw. */
 static void send_draws(void) {
   gpu.draws_sent[0] = edf.seed;

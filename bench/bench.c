@@ -27,6 +27,7 @@
 #define _POSIX_C_SOURCE 199309L                              /* declares clock_gettime */
 #define EDF_IMPLEMENTATION
 #include "../edf/slide.h"
+#include "../edf/layers.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

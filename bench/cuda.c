@@ -23,6 +23,7 @@
 #define EDF_IMPLEMENTATION
 #include "../edf/data.h"
 #include "../edf/slide.h"
+#include "../edf/layers.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

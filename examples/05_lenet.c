@@ -19,6 +19,7 @@
 #define _POSIX_C_SOURCE 200809L          /* declares clock_gettime in C99 */
 #define EDF_IMPLEMENTATION
 #include "edf/slide.h"
+#include "edf/layers.h"
 #include "edf/data.h"
 #include "edf/lab.h"
 #include "digits.h"

@@ -15,6 +15,7 @@
 */
 #define EDF_IMPLEMENTATION
 #include "edf/slide.h"
+#include "edf/layers.h"
 #include "edf/data.h"
 #include "options.h"
 #include "texts.h"

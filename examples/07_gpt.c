@@ -17,6 +17,7 @@
 */
 #define EDF_IMPLEMENTATION
 #include "edf/slide.h"
+#include "edf/layers.h"
 #include "edf/data.h"
 #include "options.h"
 #include "texts.h"

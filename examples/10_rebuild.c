@@ -21,6 +21,7 @@
 #define EDF_REAL double
 #define EDF_IMPLEMENTATION
 #include "edf/slide.h"
+#include "edf/layers.h"
 #include "edf/data.h"
 
 /* Prints the square root of a number, and its derivative. */

@@ -53,6 +53,7 @@
 #define EDF_REAL double
 #define EDF_IMPLEMENTATION
 #include "edf/slide.h"
+#include "edf/judge.h"
 
 /* Answers to h[b,j] = σ(W[j,I] x[b,I] − B[j]). a is the gradient of σ's argument. A student can
    choose any name without .grad for such a helper. */

@@ -17,6 +17,7 @@
 #define EDF_REAL double
 #define EDF_IMPLEMENTATION
 #include "edf/slide.h"
+#include "edf/layers.h"
 #include "edf/data.h"
 
 enum { T = 8, BATCH = 32, UNITS = 16, DELAY = 3 };

@@ -11,6 +11,7 @@
 #define TEXTS_H
 
 #include "edf/data.h"
+#include "edf/slide.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,10 @@
 
 #include "harness.h"
 #include "edf/slide.h"
+#include "edf/layers.h"
+#include "edf/judge.h"
 #include "edf/data.h"
+#include "edf/onnx.h"
 #include "edf/lab.h"
 
 #define HW1(line) "hw1.c", line

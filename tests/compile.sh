@@ -80,7 +80,7 @@ for header in edf.h edf/*.h; do
   [ -z "$cxx" ] || works "$header alone, C++" $cxx $warnings -x c++ -std=c++11 -I. \
     -fsyntax-only "$dir/alone.c"
 done
-grep -n -w -E 'edf__[a-z_]+|EDF__[A-Z_]+' edf/data.h edf/lab.h > "$dir/out"
+grep -n -w -E 'edf__[a-z_]+|EDF__[A-Z_]+' edf/data.h edf/onnx.h edf/lab.h edf_cuda.cu > "$dir/out"
 empty public-names
 
 awk 'length > 96 { print FILENAME ":" FNR ": " $0 }' edf.h edf/*.h > "$dir/out"
@@ -162,13 +162,13 @@ refused() {                                # refused WORDS FLAGS
 refused EDF_REAL -DEDF_REAL=int
 refused 'order of additions' -ffast-math
 
-# ---- The first page of edf/slide.h lists the names of edf.h with edf__ and EDF__ that its code
-# uses.
+# ---- The first page of edf/slide.h lists the names of edf.h with edf__ and EDF__ that the code of
+# the notation uses.
 
-slide=edf/slide.h
+notation='edf/slide.h edf/layers.h edf/judge.h'
 private() { grep -o -w -E '(edf__|EDF__)[A-Za-z0-9_]+' | LC_ALL=C sort -u; }
-sed -n '/^ *Private names of edf.h/,/^ *Contents/p' $slide | private > "$dir/listed"
-awk '!on && /\*\// { on = 1; next }  on' $slide |
+sed -n '/^ *Private names of edf.h/,/^ *A text becomes nodes/p' edf/slide.h | private > "$dir/listed"
+awk 'FNR == 1 { on = 0 }  !on && /\*\// { on = 1; next }  on' $notation |
   sed -E -e 's#/\*([^*]|\*+[^*/])*\*+/##g' -e '/\/\*/,/\*\//d' -e 's/"[^"]*"//g' | private > "$dir/used"
 { diff "$dir/listed" "$dir/used"
   [ "$(wc -l < "$dir/listed")" -le 66 ] || echo 'more than 66 names'
@@ -191,7 +191,7 @@ empty calls-of-cleared-nodes
 # ---- One file of all headers, in a folder of its own
 
 mkdir -p "$dir/one"
-cat edf.h edf/slide.h edf/data.h edf/lab.h > "$dir/one/edf_all.h"
+for name in ../edf slide layers judge data onnx lab; do cat edf/$name.h; done > "$dir/one/edf_all.h"
 cp "$dir/use.h" "$dir/one"
 echo '#include "edf_all.h"' > "$dir/one/all.h"
 printf '%s\n' '#define EDF_IMPLEMENTATION' '#include "use.h"' 'int main(void) {' \

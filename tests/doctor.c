@@ -5,6 +5,7 @@
 
 #include "harness.h"
 #include "edf/slide.h"
+#include "edf/layers.h"
 #include "edf/lab.h"
 
 enum { BATCH = 64, PIXELS = 81, IMAGES = 4000, STEPS = 310, HIDDEN = 40 };

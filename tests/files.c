@@ -5,6 +5,8 @@
 
 #include "models.h"
 #include "edf/data.h"
+#include "edf/onnx.h"
+#include "edf/slide.h"
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>

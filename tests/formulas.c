@@ -527,5 +527,6 @@ TEST(every_formula_was_read) {
 int main(void) {
   find_ops("edf.h");
   find_ops("edf/slide.h");
+  find_ops("edf/layers.h");
   return harness_main();
 }

@@ -29,5 +29,8 @@ static void *guarded(void *p, size_t n, const char *by) {
 #define EDF_IMPLEMENTATION
 #include "edf.h"
 #include "edf/slide.h"
+#include "edf/layers.h"
+#include "edf/judge.h"
 #include "edf/data.h"
+#include "edf/onnx.h"
 #include "edf/lab.h"

@@ -4,7 +4,9 @@
 
 #include "harness.h"
 #include "edf/slide.h"
+#include "edf/layers.h"
 #include "edf/data.h"
+#include "edf/onnx.h"
 #include "edf/lab.h"
 
 static char text[2000001];                       /* the file that was read last */

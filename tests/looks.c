@@ -7,7 +7,10 @@
 
 #include "harness.h"
 #include "edf/slide.h"
+#include "edf/layers.h"
+#include "edf/judge.h"
 #include "edf/data.h"
+#include "edf/onnx.h"
 #include "edf/lab.h"
 
 static unsigned long long seed, state, look_state;

@@ -18,6 +18,8 @@
 
 #include "harness.h"
 #include "edf/slide.h"
+#include "edf/layers.h"
+#include "edf/judge.h"
 
 enum { LEAVES = 24, OUTPUTS = 8, ENTRIES = 1024, BATCH = 3 };
 typedef struct {

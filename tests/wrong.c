@@ -16,6 +16,8 @@
 
 #include "harness.h"
 #include "edf/slide.h"
+#include "edf/layers.h"
+#include "edf/judge.h"
 #include "edf/data.h"
 #include "edf/lab.h"
 

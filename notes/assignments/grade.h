@@ -7,6 +7,7 @@
 #ifndef GRADE_H
 #define GRADE_H
 #include "edf/slide.h"
+#include "edf/judge.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -21,6 +21,7 @@ static void stop(const char *message);
 #define EDF_PANIC(message) stop(message)
 #define EDF_IMPLEMENTATION
 #include "edf/slide.h"
+#include "edf/judge.h"
 #include "edf/data.h"
 #include "../../examples/names.h"
 

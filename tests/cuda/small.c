@@ -14,6 +14,8 @@
 #include <unistd.h>
 #define EDF_IMPLEMENTATION
 #include "edf/slide.h"
+#include "edf/layers.h"
+#include "edf/judge.h"
 #include "edf/data.h"
 
 typedef edf_real real;

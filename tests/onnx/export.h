@@ -5,6 +5,8 @@
 #define EXPORT_H
 #include "harness.h"
 #include "edf/data.h"
+#include "edf/onnx.h"
+#include "edf/slide.h"
 
 static int exported;
 

@@ -1,6 +1,7 @@
 /* models.c - exports the models of the README with a batch of 3, and gives them 5 rows too. */
 #include "export.h"
 #include "edf/slide.h"
+#include "edf/layers.h"
 
 enum { T = 10, D = 16, SYMBOLS = 7 };
 static edf_real data[20000];

@@ -4,6 +4,7 @@
    written and read in the current directory. */
 #define EDF_IMPLEMENTATION
 #include "edf/slide.h"
+#include "edf/layers.h"
 #include "edf/data.h"
 #include <stdint.h>
 

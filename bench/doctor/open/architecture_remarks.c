@@ -8,6 +8,7 @@
 #define EDF_IMPLEMENTATION
 #include "edf/data.h"
 #include "edf/slide.h"
+#include "edf/layers.h"
 #include "edf/lab.h"
 #include <stdlib.h>
 

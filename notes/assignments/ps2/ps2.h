@@ -6,6 +6,7 @@
 #define EDF_IMPLEMENTATION
 #endif
 #include "edf/slide.h"
+#include "edf/judge.h"
 #include "hole.h"
 
 const char *product(void);
