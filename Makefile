@@ -13,7 +13,7 @@ COUNT     = 300
 
 .DEFAULT_GOAL = help
 .PHONY: help run examples check test test-all oracle mutants doctor bench notes handout \
-        playground grade lines clean
+        playground grade lines one clean
 
 help:
 	@echo 'make run        train the 784-64-10 network on handwritten digits: examples/03_mnist.c'
@@ -31,17 +31,18 @@ help:
 	@echo 'make playground type a slide in the browser: build/playground.html; needs clang, wasi-libc'
 	@echo 'make handout    run the programs on a page and compare the output; FILE=page.md'
 	@echo 'make grade      grade a problem set; PS=1 FILE=ps1.c ID=you'
+	@echo 'make one        all headers in one file, build/edf_all.h'
 	@echo 'make lines      the length of each chapter'
 	@echo 'make clean      remove build/'
 	@echo 'Settings: CC=, CFLAGS=, BLAS=openblas (or blis, cblas), CUDA=1 (GPU; CUDA_ARCH=90)'
 
-# ---- The settings that change what is built: the flags of a CBLAS and of the GPU backend. Three
-# goals build nothing. Flags in the environment do not count.
+# ---- The settings that change what is built: the flags of a CBLAS and of the GPU backend. Four
+# goals compile nothing. Flags in the environment do not count.
 
 BLAS_CFLAGS =
 BLAS_LIBS   =
 BLAS_ENV    =
-ifneq ($(filter-out help lines clean,$(or $(MAKECMDGOALS),help)),)
+ifneq ($(filter-out help lines one clean,$(or $(MAKECMDGOALS),help)),)
 ifneq ($(BLAS),none)
   $(shell mkdir -p build && CC='$(CC)' sh tests/blas.sh $(BLAS) > build/blas.mk)
   include build/blas.mk
@@ -146,6 +147,13 @@ lines:
 	    order[++k] = FILENAME " " name } \
 	  END { for (i = 1; i <= k; i++) printf "%6d  %s\n", n[order[i]], order[i]; \
 	    for (f in sum) printf "%6d  %s\n", sum[f], f }' $(HEADERS) $(wildcard edf_cuda.cu)
+
+# An include of another header, with the #if around it, is not needed in one file.
+ONE = build/edf_all.h
+one:
+	@mkdir -p $(dir $(ONE))
+	@sed '/^#if !defined(EDF_[A-Z0-9_]*H) ||/,/^#endif/d' edf.h \
+	  $(patsubst %,edf/%.h,slide layers judge data onnx lab) > $(ONE) && echo 'wrote $(ONE)'
 
 clean:
 	rm -rf build

@@ -1,4 +1,4 @@
-/* edf.h - v3.0 - the Educational Framework: backpropagation in one C header
+/* edf.h - v4.0 - the Educational Framework: backpropagation in one C header
    C99 and C++11. Needs the C library alone. MIT licence (at the end of the file).
 
    A program declares Inputs and Parameters and computes CompNodes from them. Three passes run:
@@ -82,7 +82,7 @@
    With OpenMP (-fopenmp) large products and loops run on all its threads. Set OMP_NUM_THREADS,
    and keep a BLAS at one thread.                                                            */
 
-#define EDF_VERSION 300          /* 3.0 */
+#define EDF_VERSION 400          /* 4.0 */
 #if !defined _MSC_VER && __STDC_VERSION__ < 199901L && __cplusplus < 201103L
 #error "edf.h is C99 and C++11: cc -std=c99 or c++ -std=c++11, or newer"
 #include "edf.h: an older standard"      /* This file does not exist: a compiler stops here.  */

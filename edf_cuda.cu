@@ -1,4 +1,4 @@
-/* edf_cuda.cu - runs edf.h 3.0 on an NVIDIA GPU. Link edf_cuda.o to a program, and its nodes
+/* edf_cuda.cu - runs edf.h 4.0 on an NVIDIA GPU. Link edf_cuda.o to a program, and its nodes
    run through CUDA and cuBLAS. The program does not change.
 
      nvcc -std=c++17 -O3 -c edf_cuda.cu        or: make build/edf_cuda.o

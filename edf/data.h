@@ -1,4 +1,4 @@
-/* edf/data.h - v3.0 - data sets, arrays, pictures, text and saved models for edf.h
+/* edf/data.h - v4.0 - data sets, arrays, pictures, text and saved models for edf.h
 
    A companion of edf.h. Keep it in the same folder. It includes edf.h, and uses only public
    names of edf.h. EDF_IMPLEMENTATION, defined in exactly one file, compiles its code too.
@@ -20,10 +20,14 @@
     (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_IMPLEMENTED))
 #include "../edf.h"
 #endif
-#ifndef EDF_DATA_H
-#define EDF_DATA_H
-#if EDF_VERSION != 300
-#error "edf/data.h is version 3.0, and edf.h is another version: use one version of both"
+#ifndef EDF_DATA_4_H
+#define EDF_DATA_4_H
+#ifdef EDF_DATA_H
+#error "edf_data.h is version 3.0, and edf/data.h is version 4.0: include only edf/data.h"
+#include "edf/data.h: two versions"
+#elif EDF_VERSION != 400
+#error "edf/data.h is version 4.0, and edf.h is another version: use one version of both"
+#include "edf/data.h: another version"   /* This file does not exist: a compiler stops here.  */
 #endif
 #ifdef __cplusplus
 extern "C" {
@@ -121,7 +125,7 @@ void edf_load(const char *path);
 #ifdef __cplusplus
 }
 #endif
-#endif /* EDF_DATA_H */
+#endif /* EDF_DATA_4_H */
 
 #if defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_DATA__IMPLEMENTED)
 #define EDF_DATA__IMPLEMENTED

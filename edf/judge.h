@@ -1,15 +1,16 @@
-/* edf/judge.h - v3.0 - checks a backward that a student writes as lines, for edf.h
+/* edf/judge.h - v4.0 - checks a backward that a student writes as lines, for edf.h
 
    A companion of edf.h. It includes edf/slide.h. EDF_IMPLEMENTATION, defined in exactly one
    file, compiles its code too. With EDF_NO_DEBUG it does nothing. MIT licence, like edf.h. */
-#if !defined(EDF_SLIDE_H) || \
+#if !defined(EDF_SLIDE_4_H) || \
     (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_SLIDE__IMPLEMENTED))
 #include "slide.h"
 #endif
-#ifndef EDF_JUDGE_H
-#define EDF_JUDGE_H
-#if EDF_VERSION != 300
-#error "edf/judge.h is version 3.0, and edf.h is another version: use one version of both"
+#ifndef EDF_JUDGE_4_H
+#define EDF_JUDGE_4_H
+#if EDF_VERSION != 400
+#error "edf/judge.h is version 4.0, and edf.h is another version: use one version of both"
+#include "edf/judge.h: another version"  /* This file does not exist: a compiler stops here.  */
 #endif
 #ifdef __cplusplus
 extern "C" {
@@ -32,7 +33,7 @@ static inline double edf_judge__no_answer(const edf_node *y) { (void)y; return 0
 #ifdef __cplusplus
 }
 #endif
-#endif /* EDF_JUDGE_H */
+#endif /* EDF_JUDGE_4_H */
 
 #if defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_JUDGE__IMPLEMENTED)
 #define EDF_JUDGE__IMPLEMENTED

@@ -1,17 +1,21 @@
-/* edf/lab.h - v3.0 - the laboratory of edf.h: tools that look at a program while it learns
+/* edf/lab.h - v4.0 - the laboratory of edf.h: tools that look at a program while it learns
 
    A companion of edf.h. Keep it in the same folder. It includes edf.h, and uses only public
    names of edf.h. EDF_IMPLEMENTATION, defined in exactly one file, compiles its code too.
    edf_clear frees its memory. With EDF_NO_DEBUG all calls do nothing.
    MIT licence, like edf.h. Search for >>doctor, >>plot, >>trace, >>dot. */
-#if !defined(EDF_SLIDE_H) || \
+#if !defined(EDF_SLIDE_4_H) || \
     (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_SLIDE__IMPLEMENTED))
 #include "slide.h"
 #endif
-#ifndef EDF_LAB_H
-#define EDF_LAB_H
-#if EDF_VERSION != 300
-#error "edf/lab.h is version 3.0, and edf.h is another version: use one version of both"
+#ifndef EDF_LAB_4_H
+#define EDF_LAB_4_H
+#ifdef EDF_LAB_H
+#error "edf_lab.h is version 3.0, and edf/lab.h is version 4.0: include only edf/lab.h"
+#include "edf/lab.h: two versions"
+#elif EDF_VERSION != 400
+#error "edf/lab.h is version 4.0, and edf.h is another version: use one version of both"
+#include "edf/lab.h: another version"    /* This file does not exist: a compiler stops here.  */
 #endif
 
 #ifdef __cplusplus
@@ -65,7 +69,7 @@ void edf_write_dot(const char *path);
 #ifdef __cplusplus
 }
 #endif
-#endif /* EDF_LAB_H */
+#endif /* EDF_LAB_4_H */
 
 #if defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_LAB__IMPLEMENTED)
 #define EDF_LAB__IMPLEMENTED

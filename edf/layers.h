@@ -1,17 +1,18 @@
-/* edf/layers.h - v3.0 - layers and recurrent cells, written as slides, for edf.h
+/* edf/layers.h - v4.0 - layers and recurrent cells, written as slides, for edf.h
 
    A companion of edf.h. It includes edf/slide.h. EDF_IMPLEMENTATION, defined in exactly one
    file, compiles its code too. A layer has a parameter struct and a short text. Weights start
    uniform with variance 1/n for sums of n products. Biases start at 0. MIT licence, like
    edf.h. */
-#if !defined(EDF_SLIDE_H) || \
+#if !defined(EDF_SLIDE_4_H) || \
     (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_SLIDE__IMPLEMENTED))
 #include "slide.h"
 #endif
-#ifndef EDF_LAYERS_H
-#define EDF_LAYERS_H
-#if EDF_VERSION != 300
-#error "edf/layers.h is version 3.0, and edf.h is another version: use one version of both"
+#ifndef EDF_LAYERS_4_H
+#define EDF_LAYERS_4_H
+#if EDF_VERSION != 400
+#error "edf/layers.h is version 4.0, and edf.h is another version: use one version of both"
+#include "edf/layers.h: another version" /* This file does not exist: a compiler stops here.  */
 #endif
 #ifdef __cplusplus
 extern "C" {
@@ -138,7 +139,7 @@ typedef edf_recurrent_state RecurrentState;
 #define Unroll          edf_unroll
 #endif
 
-#endif /* EDF_LAYERS_H */
+#endif /* EDF_LAYERS_4_H */
 
 #if defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_LAYERS__IMPLEMENTED)
 #define EDF_LAYERS__IMPLEMENTED

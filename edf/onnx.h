@@ -1,20 +1,21 @@
-/* edf/onnx.h - v3.0 - writes a computed node as an ONNX model, for edf.h
+/* edf/onnx.h - v4.0 - writes a computed node as an ONNX model, for edf.h
 
    A companion of edf.h. It includes edf/slide.h and edf/data.h, and uses only public names of
    edf.h. EDF_IMPLEMENTATION, defined in exactly one file, compiles its code too. MIT licence,
    like edf.h. */
-#if !defined(EDF_DATA_H) || \
+#if !defined(EDF_DATA_4_H) || \
     (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_DATA__IMPLEMENTED))
 #include "data.h"
 #endif
-#if !defined(EDF_SLIDE_H) || \
+#if !defined(EDF_SLIDE_4_H) || \
     (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_SLIDE__IMPLEMENTED))
 #include "slide.h"
 #endif
-#ifndef EDF_ONNX_H
-#define EDF_ONNX_H
-#if EDF_VERSION != 300
-#error "edf/onnx.h is version 3.0, and edf.h is another version: use one version of both"
+#ifndef EDF_ONNX_4_H
+#define EDF_ONNX_4_H
+#if EDF_VERSION != 400
+#error "edf/onnx.h is version 4.0, and edf.h is another version: use one version of both"
+#include "edf/onnx.h: another version"   /* This file does not exist: a compiler stops here.  */
 #endif
 #ifdef __cplusplus
 extern "C" {
@@ -28,7 +29,7 @@ void edf_save_onnx(const char *path, edf_node *output);
 #ifdef __cplusplus
 }
 #endif
-#endif /* EDF_ONNX_H */
+#endif /* EDF_ONNX_4_H */
 
 #if defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_ONNX__IMPLEMENTED)
 #define EDF_ONNX__IMPLEMENTED

@@ -1,4 +1,4 @@
-/* edf/slide.h - v3.0 - whole slides as programs, for edf.h
+/* edf/slide.h - v4.0 - whole slides as programs, for edf.h
 
    A companion of edf.h. Keep it in the same folder. It includes edf.h. Define
    EDF_IMPLEMENTATION in exactly one file: the code of both headers is compiled there. The
@@ -45,10 +45,14 @@
     (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_IMPLEMENTED))
 #include "../edf.h"
 #endif
-#ifndef EDF_SLIDE_H
-#define EDF_SLIDE_H
-#if EDF_VERSION != 300
-#error "edf/slide.h is version 3.0, and edf.h is another version: use one version of both"
+#ifndef EDF_SLIDE_4_H
+#define EDF_SLIDE_4_H
+#ifdef EDF_SLIDE_H
+#error "edf_slide.h is version 3.0, and edf/slide.h is version 4.0: include only edf/slide.h"
+#include "edf/slide.h: two versions"
+#elif EDF_VERSION != 400
+#error "edf/slide.h is version 4.0, and edf.h is another version: use one version of both"
+#include "edf/slide.h: another version"  /* This file does not exist: a compiler stops here.  */
 #endif
 #define EDF_SLIDE__HERE __FILE__, __LINE__
 #if defined(__GNUC__) && defined(__MINGW_PRINTF_FORMAT)    /* MinGW has two formats of printf */
@@ -265,7 +269,7 @@ edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k);
 #define Einsum          edf_einsum
 #define Equations       edf_equations
 #endif
-#endif /* EDF_SLIDE_H */
+#endif /* EDF_SLIDE_4_H */
 
 #if defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_SLIDE__IMPLEMENTED)
 #define EDF_SLIDE__IMPLEMENTED

@@ -56,7 +56,7 @@ static const char names[] = "\n"
   "xavier\nximena\nyara\nyasmin\nyolanda\nyuki\nyusuf\nyvonne\nzara\nzelda\nzeno\nzita\n"
   "zoe\n";
 
-#ifdef EDF_DATA_H
+#ifdef EDF_DATA_4_H
 /* Fills each row with T letters of random names. '\n' begins a name. y is the next letter. */
 static inline void names_rows(const edf_vocabulary *text, edf_real *x, edf_real *y, int rows,
                               int T) {

@@ -162,6 +162,27 @@ refused() {                                # refused WORDS FLAGS
 refused EDF_REAL -DEDF_REAL=int
 refused 'order of additions' -ffast-math
 
+# ---- A companion stops at an edf.h of another version. An old companion beside it stops too.
+
+mkdir -p "$dir/versions/edf"
+cp edf/*.h "$dir/versions/edf"
+sed 's/^#define EDF_VERSION .*/#define EDF_VERSION 399/' edf.h > "$dir/versions/edf.h"
+for header in edf/*.h; do
+  echo "#include \"$header\"" > "$dir/versions/main.c"
+  run $cc -I"$dir/versions" -fsyntax-only "$dir/versions/main.c"
+  [ $? != 0 ] && grep -q 'error.*edf/.*h is version 4.0, and edf.h is another' "$dir/out" &&
+    [ "$(grep -c 'error:' "$dir/out")" = 2 ]         # the second one makes the compiler stop
+  verdict $? "another version: $header"
+done
+cp edf.h "$dir/versions"
+for name in slide data lab; do
+  { echo '#include "edf.h"'; echo "#define EDF_$(echo $name | tr a-z A-Z)_H"
+  } > "$dir/versions/edf_$name.h"
+  printf '#include "edf_%s.h"\n#include "edf/%s.h"\n' $name $name > "$dir/versions/main.c"
+  fails "two versions of $name" "error.*include only edf/$name.h" \
+    $cc -I"$dir/versions" -fsyntax-only "$dir/versions/main.c"
+done
+
 # ---- The first page of edf/slide.h lists the names of edf.h with edf__ and EDF__ that the code of
 # the notation uses.
 
@@ -191,7 +212,7 @@ empty calls-of-cleared-nodes
 # ---- One file of all headers, in a folder of its own
 
 mkdir -p "$dir/one"
-for name in ../edf slide layers judge data onnx lab; do cat edf/$name.h; done > "$dir/one/edf_all.h"
+make -s one ONE="$dir/one/edf_all.h"
 cp "$dir/use.h" "$dir/one"
 echo '#include "edf_all.h"' > "$dir/one/all.h"
 printf '%s\n' '#define EDF_IMPLEMENTATION' '#include "use.h"' 'int main(void) {' \
