@@ -1014,7 +1014,6 @@ static void edf__infer_new(edf_node *y) {
 }
 
 /* ---- Forward */
-static unsigned long edf__passes;        /* grows with each pass, and if a value is written   */
 static void edf__tell(edf_event event, edf_node *x) {
   if (edf.told && !edf.looking) edf.told(event, x);
 }
@@ -1127,7 +1126,6 @@ static void edf__begin_forward(const char *call, edf_node *target) {
   edf__mark(target);
   edf__set_batch(edf__find_batch(call));
   edf.direction = 1;
-  edf__passes++;
   edf__tell(EDF_BEGIN_FORWARD, target);
 }
 static void edf__run_forward(const char *call, edf_node *target) {
@@ -1319,7 +1317,6 @@ static void edf__begin_backward(const char *call, edf_node *loss) {
   edf.loss = loss;
   edf.gradients = EDF__NO_GRADIENTS;     /* until the Backward has ended                      */
   edf.direction = -1;
-  edf__passes++;
   edf.at = edf.n_compnodes;
   edf__tell(EDF_BEGIN_BACKWARD, loss);
 }
@@ -1554,7 +1551,6 @@ edf_real *edf_grad(edf_node *node) {
 }
 /* Pushes a value that edf_gradcheck tries, or puts back. This is not a move. */
 static void edf__push_tried(edf_node *node) {
-  edf__passes++;
   edf_device_table *device = edf__paused ? edf__paused : edf_device;
   if (device && node->value) device->push(node, EDF_VALUE);
 }
@@ -2795,8 +2791,8 @@ static void edf__rows(const edf_route *r, int assign, edf_real *out, const edf_r
        . .  a  . .         s s s s s s s s s     stay in registers.
        . .  a  . .         s s s s s s s s s
        . .  a  . .  rows   s s s s s s s s s     a is read in place, at row[i] + column[k]. So
-       . .  a  . .         s s s s s s s s s     a convolution is not copied. Only the
-       a, in place         a tile of out         transpose of a is packed.
+       . .  a  . .         s s s s s s s s s     a convolution or a transposed matrix is not
+       a, in place         a tile of out         copied.
 
    Each sum adds its k in order, whatever M and N are. So a row has the same bits in any batch,
    and for any number of threads. */
@@ -2907,22 +2903,11 @@ typedef struct {
   ptrdiff_t n;                           /* 0 if the table is not filled                      */
   ptrdiff_t at[EDF__DEPTH];
 } edf__places;
-/* The packed panels of a Parameter. A recurrence multiplies by the same Parameter at each time,
-   and it does not change within a pass. So from its second use on the panels are kept. */
-typedef struct {
-  const edf_real *of;                    /* the Parameter's value                             */
-  ptrdiff_t key[4];                      /* sizes and strides of the two loops that pack it   */
-  unsigned long pass;                    /* of the last use                                   */
-  int again, packed;                     /* 1 if a pass used it twice; 1 if packed in `pass`  */
-  edf_real *at;
-} edf__panels;
 typedef struct edf__workspace {
   edf_real panel[EDF__NB * EDF__DEPTH];
-  edf_real left[EDF__MB * (EDF__DEPTH + 16)];
   edf_real sums[EDF__ROWS * EDF__STRIP]; /* a tile whose rows are not whole in out            */
   edf__places row[3];
   edf__places column[3];
-  edf__panels kept[64];                  /* Other Parameters are packed at each use.          */
 } edf__workspace;
 
 /* Finds the places in operand x of `count` steps of a group of loops, from step `first` on. */
@@ -3008,21 +2993,6 @@ static void edf__pack(edf_real *to, ptrdiff_t width, const edf_real *b, const pt
   }
 }
 
-/* Packs a block of a, if its entries lie in columns: W.grad[i,j] += x[b,i] y.grad[b,j]. Returns
-   the block, and changes its places. The next block finds its places anew. */
-static const edf_real *edf__pack_left(edf__workspace *w, const edf_real *a) {
-  edf__places *row = &w->row[EDF_A], *column = &w->column[EDF_A];
-  ptrdiff_t line = (column->n + EDF__LANES - 1) / EDF__LANES * EDF__LANES;
-  if (edf__run_of(row->at, row->n, 1) < row->n || edf__run_of(column->at, column->n, 1) > 1)
-    return a;
-  if (line % 128 == 0) line += 16;       /* else all lines are in the same part of a cache    */
-  edf__pack(w->left, line, a, row->at, row->n, column->at, column->n);
-  for (ptrdiff_t i = 0; i < row->n; i++) row->at[i] = i * line;
-  for (ptrdiff_t k = 0; k < column->n; k++) column->at[k] = k;
-  row->n = column->n = 0;
-  return w->left;
-}
-
 /* Runs the tiles of a panel, which has n columns of the block. */
 static void edf__run_panel(edf__tile *t, edf_real *out, const edf_real *a, edf__workspace *w,
                            const ptrdiff_t *column, ptrdiff_t n) {
@@ -3057,35 +3027,6 @@ static ptrdiff_t edf__strip(ptrdiff_t run, ptrdiff_t left) {
   return edf__least((wide + strips - 1) / strips * EDF__LANES, n);
 }
 
-/* Returns room for all panels of b, or NULL if b is no Parameter that passes use again. */
-static edf_real *edf__panels_of(const edf_route *r, int across, const edf_real *b, int operand,
-                                edf__workspace *w, int *packed) {
-  int k = r->first[EDF__K], c = r->first[across], found = 0;
-  const edf_loop *line = &r->nest.loop[k], *column = &r->nest.loop[c];
-  ptrdiff_t key[4] = { line->n, line->s[operand], column->n, column->s[operand] };
-  for (int i = 0; i < edf.n_parameters; i++)       /* or begins within one                    */
-    found |= (size_t)(b - edf.parameters[i]->value) < edf.parameters[i]->size;
-  if (!found || k + 1 != r->first[3] || c + 1 != r->first[across + 1] || !edf.direction)
-    return NULL;
-  edf__panels *p = w->kept;
-  while (p->of && (p->of != b || memcmp(p->key, key, sizeof key)))
-    if (++p == w->kept + 64) return NULL;
-  p->of = b;
-  memcpy(p->key, key, sizeof key);
-  if (p->pass == edf__passes) p->again = 1;
-  else p->packed = 0;
-  p->pass = edf__passes;
-  if (!p->again) return NULL;
-  size_t width = (size_t)(column->n + column->n / 2) + EDF__STRIP;
-#ifdef _OPENMP
-#pragma omp critical(edf_kept)
-#endif
-  p->at = (edf_real *)edf__grow(&edf.kept, p->at, (size_t)line->n * width * sizeof *p->at);
-  *packed = p->packed;
-  p->packed = 1;
-  return p->at;
-}
-
 /* Runs block after block. A block packs a panel for each strip of columns and runs its tiles. A
    tall out is computed as out' = b' a'. If there are few rows, b is read in place. */
 static void edf__product(const edf_route *r, int assign, edf_real *out, const edf_real *a,
@@ -3096,15 +3037,13 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
   ptrdiff_t parts = all > EDF__KB ? (all + EDF__KB / 2) / EDF__KB : 1;
   ptrdiff_t depth = (all + parts - 1) / parts, wide;
   const edf_real *left = tall ? b : a, *right = tall ? a : b;
-  int packed = 0;
-  edf_real *kept = edf__panels_of(r, across, right, y, w, &packed), *panel = NULL;
   edf__tile t;
   t.alpha = r->nest.alpha;
   t.column = w->column[EDF_A].at;
   for (ptrdiff_t k = 0; k < all; k += depth)
-    for (ptrdiff_t j = 0; j < width; j += EDF__NB, kept = kept ? panel : NULL)
+    for (ptrdiff_t j = 0; j < width; j += EDF__NB)
       for (ptrdiff_t i = 0; i < rows; i += EDF__MB) {
-        panel = kept ? kept : w->panel;
+        edf_real *panel = w->panel;
         ptrdiff_t n_j = edf__least(EDF__NB, width - j), *row = w->row[EDF_B].at;
         t.k = edf__least(depth, all - k);
         t.assign = assign && k == 0;
@@ -3116,7 +3055,6 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
         edf__find_places(&w->row[EDF_B], r, EDF__K, y, k, t.k);
         ptrdiff_t step = t.k > 1 ? row[1] - *row : 0;
         int even = rows <= 32 && edf__run_of(row, t.k, step) == t.k;
-        const edf_real *block = width >= 64 ? edf__pack_left(w, left) : left;
         for (ptrdiff_t c = 0, n; c < n_j; c += n, panel += t.k * wide) {
           const ptrdiff_t *to = w->column[EDF_OUT].at + c, *from = w->column[EDF_B].at + c;
           n = edf__strip(edf__run_of(to, n_j - c, 1), n_j - c);
@@ -3126,8 +3064,8 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
           if (even && n == wide && edf__run_of(from, n, 1) == n) {
             t.b = right + *row + *from;
             t.step = step;
-          } else if (i == 0 && !packed) edf__pack(panel, wide, right, row, t.k, from, n);
-          edf__run_panel(&t, out, block, w, to, n);
+          } else if (i == 0) edf__pack(panel, wide, right, row, t.k, from, n);
+          edf__run_panel(&t, out, left, w, to, n);
         }
       }
 }
@@ -4302,7 +4240,6 @@ void edf_restore(edf_snapshot *taken) {
   edf.computed = now.computed;
   edf.trees = now.trees;
   edf.workspace = now.workspace;
-  edf__passes++;                         /* Packed copies of Parameters are old.              */
   edf__free(taken->node);
   edf__free(taken);
 }

@@ -201,25 +201,6 @@ TEST(a_backward_may_move_a_parameter) {
   CHECK(x->grad[1] == 0.5, "x.grad is %g", (double)x->grad[1]);
 }
 
-/* Products read what the Parameter is now, not what the same pass has packed before. */
-TEST(a_product_reads_a_parameter_that_has_moved) {
-  static edf_real data[64 * 64];
-  edf_node *x = edf_input("x[b,64]"), *last = edf_input("y[b,64]");
-  moved = edf_parameter("W[64,64]");
-  for (int i = 0; i < 64 * 64; i++) data[i] = moved->value[i] = (edf_real)(i % 7 - 3) / 64;
-  edf_node *before = edf_einsum("p[b,j] = W[I,j] x[b,I]", moved, x);
-  edf_einsum("r[b,j] = W[I,j] y[b,I]", moved, last);
-  edf_compnode("Moves", moves_forward, moves_backward, before, moved);
-  edf_node *after = edf_einsum("q[b,j] = W[I,j] x[b,I]", moved, x);
-  edf_feed(x, data, 64);
-  edf_feed(last, data, 64);
-  for (int pass = 0; pass < 3; pass++) {
-    edf_forward();
-    for (size_t i = 0; i < after->size; i++)
-      CLOSE(after->value[i], 2 * before->value[i], 1e-12, 1e-6);
-  }
-}
-
 static int adds;
 static edf_real seen;
 static void looks_backward(edf_node *y) {
