@@ -174,9 +174,7 @@ struct edf_node {
   char         mismatch_expected;        /* 1 after edf_expect_mismatch                       */
   /* private */
   char         wanted;                   /* 1 after edf_want_grad                             */
-  char         custom;                   /* 1 if the program made this kind of node           */
   char         grad_is_zero;             /* 1 if grad counts as 0, whatever its memory holds  */
-  char         nests;                    /* 1 if nests compute it, 2 if also its gradients    */
   struct edf__written *written;          /* how a slide wrote it; NULL for most nodes         */
   struct edf__planned *planned;          /* the plans of its loops                            */
   const char  *label;                    /* the last text h@119 of edf_label, or NULL         */
@@ -201,6 +199,9 @@ typedef struct edf__written {
   int later;                             /* 1 for a step after the first, 2: like the others  */
 } edf__written;
 
+/* A text that grows, from { NULL, 0 }, see >>tools. */
+typedef struct { char *at; size_t n; } edf_page;
+
 /* A kind of node. Its formulas are in the notation of edf/slide.h. There the index i stands for
    all indices, k for the last ones, which form a row, and b for those before the row. */
 typedef struct edf_op {
@@ -211,7 +212,15 @@ typedef struct edf_op {
   const char *tensors;                   /* "y x": names of output and inputs in the formulas */
   const char *formula;                   /* "y[i] = tanh(x[i])"; NULL: it prints as Tanh(x)   */
   const char *gradient;                  /* "x.grad[i] += y.grad[i] (1 - y[i]^2)"             */
+  int flags;                             /* EDF_LOOPS, EDF_TESTED                             */
+  void (*print)(edf_page *to, const edf_node *y, int backward);    /* NULL: by the formulas   */
 } edf_op;
+enum {                                   /* the flags of an op                                */
+  EDF_LOOPS = 1,                         /* its code adds to gradients by edf_loops and       */
+                                         /* edf_run alone, and writes the value by them       */
+  EDF_TESTED = 2,                        /* edf_gradcheck need not check such a node alone    */
+  EDF__NESTS = 4                         /* its forward asks a device itself                  */
+};
 
 /* The events of which edf.told is notified, see >>tools. */
 typedef enum {
@@ -263,8 +272,6 @@ extern edf_graph edf;
 #define EDF__CALL(...) \
   (edf.file = __FILE__, edf.line = __LINE__, __VA_ARGS__, edf.file = NULL, (void)0)
 /* A macro may have the name of its function: (edf_feed)(x, data, 1) is the function.         */
-typedef edf_node *edf__unary(const char *file, int line, edf_node *x);
-typedef edf_node *edf__binary(const char *file, int line, edf_node *a, edf_node *b);
 
 /* Declares an Input by name and shape: edf_input("x[b,784]"), edf_input("x[b,i=%d]", n). A
    first index without a number is the batch. Each feed gives its size. A scalar has no
@@ -289,6 +296,21 @@ edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) ED
   edf_compnode_at(EDF__HERE, op, shape, forward, __VA_ARGS__, (edf_node *)0)
 edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*shape)(edf_node *),
                           void (*forward)(edf_node *), void (*backward)(edf_node *), ...);
+
+/* Make a node of a kind of your own, which prints like a built-in one. The op is not copied:
+   make it static.
+     static const edf_op cube_op = { "Cube", NULL, cube_forward, cube_backward, "y x",
+       "y[i] = x[i]^3", "x.grad[i] += y.grad[i] 3 x[i]^2", 0, NULL };
+     #define Cube(x) edf_node1(&cube_op, __FILE__, __LINE__, x)
+   edf_node_at makes a node of n operands. Its state is a copy of `bytes` bytes, or empty if
+   `state` is NULL. In the formulas the index i stands for all indices, and p for the first
+   edf_real of the state. EDF_LOOPS on a backward that calls edf_addgrad is a wrong gradient,
+   because a gradient then counts as 0, whatever its memory holds.
+   Errors: as edf_compnode. */
+edf_node *edf_node1(const edf_op *op, const char *file, int line, edf_node *x);
+edf_node *edf_node2(const edf_op *op, const char *file, int line, edf_node *a, edf_node *b);
+edf_node *edf_node_at(const edf_op *op, const char *file, int line, int n, edf_node **in,
+                      const void *state, size_t bytes);
 
 /* Adds d to x.grad[i] if x has a gradient: x.addgrad on the slides. */
 static inline void edf_addgrad(edf_node *x, size_t i, edf_real d) {
@@ -384,8 +406,15 @@ void edf_push(edf_node *node);
 void edf_push_grad(edf_node *node);
 
 /* ---- Nodes and their formulas --------------------------------------------------------------
-   Each is a macro that adds the source line to a function edf_NAME_at: set breakpoints there.
-   dx is x.grad. In an element-wise node one index stands for all. */
+   Each is a macro that adds the source line. dx is x.grad. In an element-wise node one index
+   stands for all. The name of an op is that of its node: edf_tanh_op. */
+#define EDF__NODE1(name, x)    edf_node1(&edf_##name##_op, EDF__HERE, x)
+#define EDF__NODE2(name, a, b) edf_node2(&edf_##name##_op, EDF__HERE, a, b)
+extern const edf_op edf_sigmoid_op, edf_tanh_op, edf_relu_op, edf_exp_op, edf_log_op,
+    edf_sqrt_op, edf_square_op, edf_add_op, edf_sub_op, edf_mul_op, edf_sum_op, edf_mean_op,
+    edf_affine_op, edf_softmax_op, edf_log_loss_op, edf_softmax_log_loss_op, edf_bce_loss_op,
+    edf_dropout_op, edf_reshape_op;
+
 /* Affine: s[b,j] = W[I,j] x[b,I] - B[j]. The bias is subtracted, as on the slides. x has rank 1
    to 4. W [n_in, n_out] starts uniform with variance 1/n_in, and B [n_out] starts as 0. */
 typedef struct { edf_node *w, *b; } edf_affine_package;
@@ -394,28 +423,26 @@ typedef struct { edf_node *w, *b; } edf_affine_package;
 edf_affine_package edf_affine_params_at(const char *file, int line, int n_in, int n_out);
 edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_node *x);
 
-#define edf_sigmoid(x) edf_sigmoid_at(EDF__HERE, x)  /* y = 1/(1+exp(-x))    dx += dy y (1-y) */
-#define edf_tanh(x)    edf_tanh_at(EDF__HERE, x)     /* y = tanh(x)          dx += dy (1-y^2) */
-#define edf_relu(x)    edf_relu_at(EDF__HERE, x)     /* y = max(0, x)        dx += dy [y > 0] */
+#define edf_sigmoid(x) EDF__NODE1(sigmoid, x)        /* y = 1/(1+exp(-x))    dx += dy y (1-y) */
+#define edf_tanh(x)    EDF__NODE1(tanh, x)           /* y = tanh(x)          dx += dy (1-y^2) */
+#define edf_relu(x)    EDF__NODE1(relu, x)           /* y = max(0, x)        dx += dy [y > 0] */
 
 /* y = a + b, a - b, a b. The shapes are equal, or one operand has the last dimensions of
    the other and is repeated along the rest. */
-#define edf_add(a, b) edf_add_at(EDF__HERE, a, b)
-#define edf_sub(a, b) edf_sub_at(EDF__HERE, a, b)
-#define edf_mul(a, b) edf_mul_at(EDF__HERE, a, b)    /* da += dy b        db += dy a          */
+#define edf_add(a, b)  EDF__NODE2(add, a, b)
+#define edf_sub(a, b)  EDF__NODE2(sub, a, b)
+#define edf_mul(a, b)  EDF__NODE2(mul, a, b)         /* da += dy b        db += dy a          */
 
 /* Softmax over the last index k: P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j]). */
-#define edf_softmax(...) edf_softmax_at(EDF__HERE, __VA_ARGS__)
+#define edf_softmax(s) EDF__NODE1(softmax, s)
 
 /* The loss l[b] = -ln P[b,y[b]] of classes y[b], which are whole numbers from 0 to K-1, stored
    as reals. Errors, in Forward: a label that is out of range or not whole. */
-#define edf_log_loss(P, y) edf_log_loss_at(EDF__HERE, P, y)
+#define edf_log_loss(P, y) EDF__NODE2(log_loss, P, y)
 
 /* Over all entries, to a scalar: y = sum_i x[i], and y = (1/n) sum_i x[i]. */
-#define edf_sum(...)  edf_sum_at(EDF__HERE, __VA_ARGS__)
-#define edf_mean(...) edf_mean_at(EDF__HERE, __VA_ARGS__)
-edf__unary edf_sigmoid_at, edf_tanh_at, edf_relu_at, edf_softmax_at, edf_sum_at, edf_mean_at;
-edf__binary edf_add_at, edf_sub_at, edf_mul_at, edf_log_loss_at;
+#define edf_sum(x)     EDF__NODE1(sum, x)
+#define edf_mean(x)    EDF__NODE1(mean, x)
 
 /* ---- Random numbers, the same on every platform. edf_seed starts them again. */
 void     edf_seed(unsigned long long seed);
@@ -1074,8 +1101,11 @@ static void edf__look_for_nan(int backward);
 enum { EDF__DEBUGS = 0 };
 #endif
 EDF__USED static int edf__nan_reported;
+static int edf__has_flag(const edf_node *y, int flag) {
+  return y->about && (y->about->flags & flag) != 0;
+}
 static void edf__poison(edf_node *y) {
-  if (EDF__DEBUGS && !y->nests) edf__fill(y, EDF_VALUE, (edf_real)NAN);
+  if (EDF__DEBUGS && !edf__has_flag(y, EDF_LOOPS)) edf__fill(y, EDF_VALUE, (edf_real)NAN);
 }
 static void edf__end_pass(edf_event event, edf_node *x) {
   if (!edf.direction) return;            /* Steps in a debugger have ended it.                */
@@ -1199,6 +1229,33 @@ static edf_node *edf__add_compnode(edf_node *y) {
   return y;
 }
 
+/* Makes a node of an op under the name of another one, such as Sub of an MSE. */
+static edf_node *edf__node_named(edf__site at, const edf_op *op, int n, edf_node **in,
+                                 const void *state, size_t bytes) {
+  edf_op about = *op;
+  about.name = at.op;
+  edf_node *y = edf__computed(&about, at.file, at.line, n, in);
+  y->about = op;
+  if (state) memcpy(y->state = edf__alloc(&edf.computed, bytes), state, bytes);
+  return edf__add_compnode(y);
+}
+edf_node *edf_node_at(const edf_op *op, const char *file, int line, int n, edf_node **in,
+                      const void *state, size_t bytes) {
+  edf__site at = { "edf_node_at", file, line };
+  const char *missing = !op ? "the op" : !op->name ? "the name" :
+                        !op->forward ? "forward" : NULL;
+  if (missing) edf__fail(at, "%s is NULL", missing);
+  at.op = op->name;
+  return edf__node_named(at, op, n, in, state, bytes);
+}
+edf_node *edf_node1(const edf_op *op, const char *file, int line, edf_node *x) {
+  return edf_node_at(op, file, line, 1, &x, NULL, 0);
+}
+edf_node *edf_node2(const edf_op *op, const char *file, int line, edf_node *a, edf_node *b) {
+  edf_node *in[2] = { a, b };
+  return edf_node_at(op, file, line, 2, in, NULL, 0);
+}
+
 /* Reads a constructor's operands up to the end mark. Returns them as a block that ends with
    NULL. */
 static edf_node **edf__operands(va_list args, int *n) {
@@ -1213,7 +1270,7 @@ static edf_node **edf__operands(va_list args, int *n) {
 
 edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*shape)(edf_node *),
                           void (*forward)(edf_node *), void (*backward)(edf_node *), ...) {
-  edf_op about = { op, shape, forward, backward, NULL, NULL, NULL };
+  edf_op about = { op, shape, forward, backward, NULL, NULL, NULL, 0, NULL };
   edf__site at = { "edf_compnode", file, line };
   int n;
   va_list args;
@@ -1224,7 +1281,6 @@ edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*sha
   about.name = edf__copy(&edf.computed, op);
   edf_node *y = edf__computed(&about, file, line, n, in);
   y->about = NULL;                       /* `about` is local.                                 */
-  y->custom = 1;
   edf__free(in);
   return edf__add_compnode(y);
 }
@@ -1325,7 +1381,7 @@ static void edf__backward_node(edf_node *c) {
   if (!edf__runs_backward(c)) return;
   edf.running = 1;
   if (!edf_device || !edf__part_two->run_node(c, 1)) {
-    if (c->nests < 2)
+    if (!edf__has_flag(c, EDF_LOOPS))
       for (int k = 0; k < c->n_in; k++) edf__write_zeros(c->in[k]);
     c->backward(c);
   }
@@ -1611,15 +1667,6 @@ void edf_init_normal(edf_node *p, edf_real mean, edf_real deviation) {
 
 /* ==== >>nodes  Nodes, from the simplest ================================================== */
 
-static edf_node *edf__node1(const edf_op *about, const char *file, int line, edf_node *x) {
-  return edf__add_compnode(edf__computed(about, file, line, 1, &x));
-}
-static edf_node *edf__node2(const edf_op *about, const char *file, int line, edf_node *a,
-                            edf_node *b) {
-  edf_node *in[2] = { a, b };
-  return edf__add_compnode(edf__computed(about, file, line, 2, in));
-}
-
 /* exp that a compiler vectorises: x = n ln2 + r, a polynomial for exp(r), and 2^n by the
    exponent's bits, in two halves so that subnormal results are right. Beyond -104 and 104 it is
    0 or infinity anyway. Within 1 ulp; NaN stays NaN. Limits and signs are set by bits, because
@@ -1686,12 +1733,9 @@ static void edf__sigmoid_backward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++)
     edf_addgrad(x, i, y->grad[i] * y->value[i] * (1 - y->value[i]));
 }
-static const edf_op edf__sigmoid_op = { "Sigmoid", NULL, edf__sigmoid_forward,
+const edf_op edf_sigmoid_op = { "Sigmoid", NULL, edf__sigmoid_forward,
   edf__sigmoid_backward, "y x", "y[i] = sigmoid(x[i])",
-  "x.grad[i] += y.grad[i] y[i] (1 - y[i])" };
-edf_node *edf_sigmoid_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__sigmoid_op, file, line, x);
-}
+  "x.grad[i] += y.grad[i] y[i] (1 - y[i])", EDF_TESTED, NULL };
 
 /* ---- Tanh   y[i] = tanh(x[i])     x.grad[i] += y.grad[i] (1-y[i]^2) ---- */
 static void edf__tanh_forward(edf_node *y) {
@@ -1703,11 +1747,8 @@ static void edf__tanh_backward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++)
     edf_addgrad(x, i, y->grad[i] * (1 - y->value[i] * y->value[i]));
 }
-static const edf_op edf__tanh_op = { "Tanh", NULL, edf__tanh_forward, edf__tanh_backward,
-  "y x", "y[i] = tanh(x[i])", "x.grad[i] += y.grad[i] (1 - y[i]^2)" };
-edf_node *edf_tanh_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__tanh_op, file, line, x);
-}
+const edf_op edf_tanh_op = { "Tanh", NULL, edf__tanh_forward, edf__tanh_backward,
+  "y x", "y[i] = tanh(x[i])", "x.grad[i] += y.grad[i] (1 - y[i]^2)", EDF_TESTED, NULL };
 
 /* ---- Relu   y[i] = max(0, x[i])     x.grad[i] += y.grad[i] [y[i] > 0]
    Written so that a NaN stays one. The derivative at 0 is 0. ---- */
@@ -1722,11 +1763,8 @@ static void edf__relu_backward(edf_node *y) {
     edf_addgrad(x, i, y->value[i] > 0 ? dy : 0);
   }
 }
-static const edf_op edf__relu_op = { "Relu", NULL, edf__relu_forward, edf__relu_backward,
-  "y x", "y[i] = max(0, x[i])", "x.grad[i] += y.grad[i] 1[y[i] > 0]" };
-edf_node *edf_relu_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__relu_op, file, line, x);
-}
+const edf_op edf_relu_op = { "Relu", NULL, edf__relu_forward, edf__relu_backward,
+  "y x", "y[i] = max(0, x[i])", "x.grad[i] += y.grad[i] 1[y[i] > 0]", EDF_TESTED, NULL };
 
 /* Sums and maxima by partial ones, so that the compiler may vectorise. */
 enum { EDF__PARTIAL = 16 };
@@ -1786,11 +1824,8 @@ static void edf__sum_backward(edf_node *y) {
   edf_node *x = y->in[0];
   for (size_t i = 0; i < x->size; i++) edf_addgrad(x, i, y->grad[0]);
 }
-static const edf_op edf__sum_op = { "Sum", edf__scalar_shape, edf__sum_forward,
-  edf__sum_backward, "y x", "y = sum_K x[K]", "x.grad[k] += y.grad" };
-edf_node *edf_sum_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__sum_op, file, line, x);
-}
+const edf_op edf_sum_op = { "Sum", edf__scalar_shape, edf__sum_forward,
+  edf__sum_backward, "y x", "y = sum_K x[K]", "x.grad[k] += y.grad", EDF_TESTED, NULL };
 
 /* ---- Mean   y = (1/n) sum_i x[i]     x.grad[i] += y.grad / n ---- */
 static void edf__mean_forward(edf_node *y) {
@@ -1801,11 +1836,8 @@ static void edf__mean_backward(edf_node *y) {
   edf_node *x = y->in[0];
   for (size_t i = 0; i < x->size; i++) edf_addgrad(x, i, y->grad[0] / (edf_real)x->size);
 }
-static const edf_op edf__mean_op = { "Mean", edf__scalar_shape, edf__mean_forward,
-  edf__mean_backward, "y x", "y = mean_K x[K]", "x.grad[k] += y.grad / K" };
-edf_node *edf_mean_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__mean_op, file, line, x);
-}
+const edf_op edf_mean_op = { "Mean", edf__scalar_shape, edf__mean_forward,
+  edf__mean_backward, "y x", "y = mean_K x[K]", "x.grad[k] += y.grad / K", EDF_TESTED, NULL };
 
 /* ==== >>loops  Loops by their definition ================================================= */
 
@@ -2275,14 +2307,6 @@ edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) {
 
 /* ---- Add, Sub, Mul   The operand of lower rank is repeated along the first dimensions ---- */
 static void edf__pair_shape_of_dots(edf_node *y) { edf_shape_by(y, "... = ..., ..."); }
-static edf_node *edf__node_of_loops(const edf_op *is, edf__site at, int n, edf_node **in) {
-  edf_op about = *is;
-  about.name = at.op;
-  edf_node *y = edf__computed(&about, at.file, at.line, n, in);
-  y->about = is;
-  y->nests = 2;
-  return edf__add_compnode(y);
-}
 
 /* y = a + b     a.grad += y.grad     b.grad += y.grad */
 static void edf__add_forward(edf_node *y) {
@@ -2293,9 +2317,9 @@ static void edf__add_backward(edf_node *y) {
   edf_loops("... += ...", edf_grads(y->in[0]), edf_grads(y), edf_one);
   edf_loops("... += ...", edf_grads(y->in[1]), edf_grads(y), edf_one);
 }
-static const edf_op edf__add_op = { "Add", edf__pair_shape_of_dots, edf__add_forward,
+const edf_op edf_add_op = { "Add", edf__pair_shape_of_dots, edf__add_forward,
   edf__add_backward, "y a b", "y[i] = a[i] + b[i]",
-  "a.grad[i] += y.grad[i]\nb.grad[i] += y.grad[i]" };
+  "a.grad[i] += y.grad[i]\nb.grad[i] += y.grad[i]", EDF_LOOPS | EDF_TESTED, NULL };
 
 /* y = a - b     a.grad += y.grad     b.grad -= y.grad */
 static void edf__sub_forward(edf_node *y) {
@@ -2306,9 +2330,9 @@ static void edf__sub_backward(edf_node *y) {
   edf_loops("... += ...", edf_grads(y->in[0]), edf_grads(y), edf_one);
   edf_loops("... -= ...", edf_grads(y->in[1]), edf_grads(y), edf_one);
 }
-static const edf_op edf__sub_op = { "Sub", edf__pair_shape_of_dots, edf__sub_forward,
+const edf_op edf_sub_op = { "Sub", edf__pair_shape_of_dots, edf__sub_forward,
   edf__sub_backward, "y a b", "y[i] = a[i] - b[i]",
-  "a.grad[i] += y.grad[i]\nb.grad[i] -= y.grad[i]" };
+  "a.grad[i] += y.grad[i]\nb.grad[i] -= y.grad[i]", EDF_LOOPS | EDF_TESTED, NULL };
 
 /* y = a b     a.grad += y.grad b     b.grad += a y.grad */
 static void edf__mul_forward(edf_node *y) {
@@ -2319,25 +2343,10 @@ static void edf__mul_backward(edf_node *y) {
   edf_loops("... += ..., ...", edf_grads(a), edf_grads(y), edf_values(b));
   edf_loops("... += ..., ...", edf_grads(b), edf_values(a), edf_grads(y));
 }
-static const edf_op edf__mul_op = { "Mul", edf__pair_shape_of_dots, edf__mul_forward,
+const edf_op edf_mul_op = { "Mul", edf__pair_shape_of_dots, edf__mul_forward,
   edf__mul_backward, "y a b", "y[i] = a[i] b[i]",
-  "a.grad[i] += y.grad[i] b[i]\nb.grad[i] += a[i] y.grad[i]" };
+  "a.grad[i] += y.grad[i] b[i]\nb.grad[i] += a[i] y.grad[i]", EDF_LOOPS | EDF_TESTED, NULL };
 
-edf_node *edf_add_at(const char *file, int line, edf_node *a, edf_node *b) {
-  edf__site at = { "Add", file, line };
-  edf_node *in[2] = { a, b };
-  return edf__node_of_loops(&edf__add_op, at, 2, in);
-}
-edf_node *edf_sub_at(const char *file, int line, edf_node *a, edf_node *b) {
-  edf__site at = { "Sub", file, line };
-  edf_node *in[2] = { a, b };
-  return edf__node_of_loops(&edf__sub_op, at, 2, in);
-}
-edf_node *edf_mul_at(const char *file, int line, edf_node *a, edf_node *b) {
-  edf__site at = { "Mul", file, line };
-  edf_node *in[2] = { a, b };
-  return edf__node_of_loops(&edf__mul_op, at, 2, in);
-}
 
 /* ---- Affine   s[b,j] = W[I,j] x[b,I] - B[j], and its gradient by the swap rule ---- */
 static void edf__affine_shape(edf_node *s) { edf_shape_by(s, "...j = Ij, ...I, j"); }
@@ -2352,15 +2361,14 @@ static void edf__affine_backward(edf_node *s) {
   edf_loops("...I += Ij, ...j", edf_grads(x), edf_values(W), edf_grads(s));
   edf_loops("j -= ...j", edf_grads(B), edf_grads(s), edf_one);
 }
-static const edf_op edf__affine_op = { "Affine", edf__affine_shape, edf__affine_forward,
+const edf_op edf_affine_op = { "Affine", edf__affine_shape, edf__affine_forward,
   edf__affine_backward, "s W x B", "s[b,k] = W[N,k] x[b,N] - B[k]",
   "W.grad[n,k] += s.grad[b,k] x[b,n]\nx.grad[b,n] += W[n,k] s.grad[b,k]\n"
-  "B.grad[k] -= s.grad[b,k]" };
+  "B.grad[k] -= s.grad[b,k]", EDF_LOOPS | EDF_TESTED, NULL };
 
 edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_node *x) {
-  edf__site at = { "Affine", file, line };
   edf_node *in[3] = { Phi.w, x, Phi.b };
-  return edf__node_of_loops(&edf__affine_op, at, 3, in);
+  return edf_node_at(&edf_affine_op, file, line, 3, in, NULL, 0);
 }
 /* W is uniform in +-sqrt(3/n_in), which has variance 1/n_in, for sums of n_in products. */
 edf_affine_package edf_affine_params_at(const char *file, int line, int n_in, int n_out) {
@@ -2433,12 +2441,9 @@ static void edf__softmax_backward(edf_node *P) {
     for (size_t k = b; k < b + n; k++) edf_addgrad(s, k, P->value[k] * (P->grad[k] - e));
   }
 }
-static const edf_op edf__softmax_op = { "Softmax", edf__softmax_shape, edf__softmax_forward,
+const edf_op edf_softmax_op = { "Softmax", edf__softmax_shape, edf__softmax_forward,
   edf__softmax_backward, "P s", "P[b,k] = exp(s[b,k]) / sum_K exp(s[b,K])",
-  "s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_K P[b,K] P.grad[b,K])" };
-edf_node *edf_softmax_at(const char *file, int line, edf_node *s) {
-  return edf__node1(&edf__softmax_op, file, line, s);
-}
+  "s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_K P[b,K] P.grad[b,K])", EDF_TESTED, NULL };
 
 /* ---- Labels are class numbers, one for each row of scores. */
 
@@ -2501,12 +2506,9 @@ static void edf__log_loss_backward(edf_node *l) {
     edf_addgrad(P, i, -l->grad[b] / P->value[i]);
   }
 }
-static const edf_op edf__log_loss_op = { "LogLoss", edf__loss_shape, edf__log_loss_forward,
+const edf_op edf_log_loss_op = { "LogLoss", edf__loss_shape, edf__log_loss_forward,
   edf__log_loss_backward, "l P y", "l[b] = -ln P[b,y[b]]",
-  "P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]]" };
-edf_node *edf_log_loss_at(const char *file, int line, edf_node *P, edf_node *y) {
-  return edf__node2(&edf__log_loss_op, file, line, P, y);
-}
+  "P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]]", EDF_TESTED, NULL };
 
 EDF__C_END
 #endif
@@ -2570,7 +2572,7 @@ static void edf__check_labels(const edf_node *loss) {
 /* Returns 1 if node y has run. The contractions of an equation ask the device themselves. A
    gradient that the device has not written is filled with zeros. */
 static int edf__run_node(edf_node *y, int backward) {
-  if (y->nests) return 0;
+  if (edf__has_flag(y, EDF_LOOPS) || edf__has_flag(y, EDF__NESTS)) return 0;
   if (!backward) edf__check_labels(y);
   int there = edf_device->node(y, backward);
   for (int k = 0; backward && k < y->n_in; k++) edf__write_zeros(y->in[k]);
@@ -3221,9 +3223,9 @@ EDF__C_END
 #ifndef EDF__MORE_H
 #define EDF__MORE_H
 EDF__C_BEGIN
-#define edf_exp(x)     edf_exp_at(EDF__HERE, x)      /* y = exp(x)           dx += dy y       */
-#define edf_log(x)     edf_log_at(EDF__HERE, x)      /* y = ln(x)            dx += dy / x     */
-#define edf_square(x)  edf_square_at(EDF__HERE, x)   /* y = x^2              dx += dy 2 x     */
+#define edf_exp(x)     EDF__NODE1(exp, x)            /* y = exp(x)           dx += dy y       */
+#define edf_log(x)     EDF__NODE1(log, x)            /* y = ln(x)            dx += dy / x     */
+#define edf_square(x)  EDF__NODE1(square, x)         /* y = x^2              dx += dy 2 x     */
 
 /* Sqrt: y = sqrt(x).   dx += dy / (2 y)       Div: y = a / b, shapes as Add.
    da += dy / b    db -= dy y / b
@@ -3241,31 +3243,32 @@ EDF__C_BEGIN
    Clamp outside of lo and hi. Relu, Min and Max stop it at an entry that is not chosen. A
    product, such as x x in an equation, does not stop it, since 0 times infinity is NaN. Nor do
    Exp, Tanh, Sigmoid and Gelu. */
-#define edf_sqrt(x)              edf_sqrt_at(EDF__HERE, x)
-#define edf_div(a, b)            edf_div_at(EDF__HERE, a, b)
+extern const edf_op edf_div_op, edf_min_op, edf_max_op, edf_gelu_op, edf_softplus_op,
+    edf_abs_op, edf_sin_op, edf_cos_op, edf_leaky_relu_op, edf_pow_op, edf_clamp_op,
+    edf_log_softmax_op;
+#define edf_sqrt(x)              EDF__NODE1(sqrt, x)
+#define edf_div(a, b)            EDF__NODE2(div, a, b)
 #define edf_leaky_relu(x, slope) edf_leaky_relu_at(EDF__HERE, x, slope)
-#define edf_gelu(x)              edf_gelu_at(EDF__HERE, x)
-#define edf_softplus(x)          edf_softplus_at(EDF__HERE, x)
-#define edf_abs(x)               edf_abs_at(EDF__HERE, x)
-#define edf_sin(x)               edf_sin_at(EDF__HERE, x)
-#define edf_cos(x)               edf_cos_at(EDF__HERE, x)
+#define edf_gelu(x)              EDF__NODE1(gelu, x)
+#define edf_softplus(x)          EDF__NODE1(softplus, x)
+#define edf_abs(x)               EDF__NODE1(abs, x)
+#define edf_sin(x)               EDF__NODE1(sin, x)
+#define edf_cos(x)               EDF__NODE1(cos, x)
 #define edf_pow(x, p)            edf_pow_at(EDF__HERE, x, p)
 #define edf_clamp(x, lo, hi)     edf_clamp_at(EDF__HERE, x, lo, hi)
-#define edf_min(...)             edf_min_at(EDF__HERE, __VA_ARGS__)
-#define edf_max(...)             edf_max_at(EDF__HERE, __VA_ARGS__)
+#define edf_min(a, b)            EDF__NODE2(min, a, b)
+#define edf_max(a, b)            EDF__NODE2(max, a, b)
 edf_node *edf_leaky_relu_at(const char *file, int line, edf_node *x, edf_real slope);
 edf_node *edf_pow_at(const char *file, int line, edf_node *x, edf_real p);
 edf_node *edf_clamp_at(const char *file, int line, edf_node *x, edf_real lo, edf_real hi);
-edf__unary edf_exp_at, edf_log_at, edf_square_at, edf_sqrt_at, edf_gelu_at, edf_softplus_at,
-           edf_abs_at, edf_sin_at, edf_cos_at, edf_log_softmax_at;
 
 /* SoftmaxLogLoss: LogLoss from scores, exact also for tiny probabilities.
    l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]] */
-#define edf_softmax_log_loss(s, y) edf_softmax_log_loss_at(EDF__HERE, s, y)
+#define edf_softmax_log_loss(s, y) EDF__NODE2(softmax_log_loss, s, y)
 
 /* LogSoftmax, the logarithm of Softmax, stable: y[b,k] = s[b,k] - ln sum_j exp(s[b,j]).
    s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_j y.grad[b,j] */
-#define edf_log_softmax(s) edf_log_softmax_at(EDF__HERE, s)
+#define edf_log_softmax(s) EDF__NODE1(log_softmax, s)
 
 /* BCELoss: cross entropy of yes-or-no scores s[i] and targets y[i] from 0 to 1,
    l[i] = -y ln p - (1-y) ln(1-p) with p = 1/(1+exp(-s)), computed as ln(1 + exp(s)) - y s.
@@ -3274,11 +3277,11 @@ edf__unary edf_exp_at, edf_log_at, edf_square_at, edf_sqrt_at, edf_gelu_at, edf_
    MaskedMean: the scalar sum_i m[i] x[i] / sum_i m[i], with m 0 or 1. If m[i] is 0, x[i] has no
    influence, also if it is NaN.
    The shapes are as for Sub and Mul; for BCELoss they are equal. */
-#define edf_bce_loss(s, y)    edf_bce_loss_at(EDF__HERE, s, y)
+#define edf_bce_loss(s, y)    EDF__NODE2(bce_loss, s, y)
 #define edf_mse(a, b)         edf_mse_at(EDF__HERE, a, b)
 #define edf_masked_mean(x, m) edf_masked_mean_at(EDF__HERE, x, m)
-edf__binary edf_div_at, edf_min_at, edf_max_at, edf_softmax_log_loss_at, edf_bce_loss_at,
-            edf_mse_at, edf_masked_mean_at;
+edf_node *edf_mse_at(const char *file, int line, edf_node *a, edf_node *b);
+edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *m);
 
 /* Dropout: in training each entry is 0 with probability `rate`, else x/(1-rate). If
    edf.training is 0, y = x.   dx += dy/(1-rate) for entries that were kept (Srivastava et al.
@@ -3333,134 +3336,133 @@ static void edf__exp_backward(edf_node *y) {
   edf_node *x = y->in[0];
   for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] * y->value[i]);
 }
-static const edf_op edf__exp_op = { "Exp", NULL, edf__exp_forward, edf__exp_backward,
-  "y x", "y[i] = exp(x[i])", "x.grad[i] += y.grad[i] y[i]" };
-edf_node *edf_exp_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__exp_op, file, line, x);
-}
+const edf_op edf_exp_op = { "Exp", NULL, edf__exp_forward, edf__exp_backward,
+  "y x", "y[i] = exp(x[i])", "x.grad[i] += y.grad[i] y[i]", EDF_TESTED, NULL };
 
-/* Makes a node of the op `is` under the name of another op. Its state is two numbers, # and ##
-   in its formula. */
-static edf_node *edf__with_numbers(const edf__site *at, const edf_op *is, int n, edf_node **in,
-                                   edf_real first, edf_real second) {
-  edf_op about = *is;
-  about.name = at->op;
-  edf_node *y = edf__computed(&about, at->file, at->line, n, in);
-  edf_real *number = (edf_real *)edf_state(y, 2 * sizeof *number);
-  y->about = is;
-  number[0] = first;
-  number[1] = second;
-  return edf__add_compnode(y);
+/* ---- Log   y[i] = ln x[i]     x.grad[i] += y.grad[i] / x[i] ---- */
+static void edf__log_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__ln(x->value[i]);
 }
+static void edf__log_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++)
+    edf_addgrad(x, i, (edf_real)((double)y->grad[i] * (1 / (double)x->value[i])));
+}
+const edf_op edf_log_op = { "Log", NULL, edf__log_forward, edf__log_backward, "y x",
+  "y[i] = ln(x[i])", "x.grad[i] += y.grad[i] / x[i]", EDF_TESTED, NULL };
+
+/* ---- Sqrt   y[i] = sqrt(x[i])     x.grad[i] += y.grad[i] / (2 y[i]) ---- */
+static void edf__sqrt_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__root(x->value[i]);
+}
+static void edf__sqrt_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++)
+    edf_addgrad(x, i, (edf_real)((double)y->grad[i] * (0.5 / sqrt((double)x->value[i]))));
+}
+const edf_op edf_sqrt_op = { "Sqrt", NULL, edf__sqrt_forward, edf__sqrt_backward, "y x",
+  "y[i] = sqrt(x[i])", "x.grad[i] += y.grad[i] / (2 y[i])", EDF_TESTED, NULL };
+
+/* ---- Square   y[i] = x[i]^2     x.grad[i] += y.grad[i] 2 x[i] ---- */
+static void edf__square_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = x->value[i] * x->value[i];
+}
+static void edf__square_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) { /* A slope of 0 stops an infinite or NaN y.grad.     */
+    edf_real slope = 2 * x->value[i];
+    edf_addgrad(x, i, slope == 0 ? 0 : y->grad[i] * slope);
+  }
+}
+const edf_op edf_square_op = { "Square", NULL, edf__square_forward, edf__square_backward, "y x",
+  "y[i] = x[i]^2", "x.grad[i] += y.grad[i] 2 x[i]", EDF_TESTED, NULL };
 
 /* ---- Functions of one entry   y[i] = f(x[i])     x.grad[i] += y.grad[i] f'(x[i])
-   Each is a row of the table, a case of f, a case of f' and a constructor. p and q are numbers.
+   Each is an op, a line of f, a line of f' and a macro. p and q are the numbers of the state.
    They are computed in double. A slope of exactly 0 stops an infinite or NaN y.grad. ---- */
-enum { EDF__LOG, EDF__SQRT, EDF__SQUARE, EDF__SOFTPLUS, EDF__LEAKY_RELU, EDF__ABS, EDF__SIN,
-  EDF__COS, EDF__POW, EDF__CLAMP, EDF__CLAMP_BELOW, EDF__CLAMP_ABOVE };
-
-static double edf__f(int f, double x, double p, double q) {
-  switch (f) {
-    case EDF__LOG:        return log(x);
-    case EDF__SQRT:       return sqrt(x);
-    case EDF__SQUARE:     return x * x;
-    case EDF__SOFTPLUS:   return (x < 0 ? 0 : x) + log1p(exp(x < 0 ? x : -x));
-    case EDF__LEAKY_RELU: return x > 0 ? x : p * x;
-    case EDF__ABS:        return fabs(x);
-    case EDF__SIN:        return sin(x);
-    case EDF__COS:        return cos(x);
-    case EDF__POW:        return pow(x, p);
-    default:              return x < p ? p : x > q ? q : x;
-  }
-}
-static double edf__slope_of_f(int f, double x, double p, double q) {
-  switch (f) {
-    case EDF__LOG:        return 1 / x;
-    case EDF__SQRT:       return 0.5 / sqrt(x);
-    case EDF__SQUARE:     return 2 * x;
-    case EDF__SOFTPLUS:   return 1 / (1 + exp(-x));
-    case EDF__LEAKY_RELU: return x > 0 ? 1 : p;
-    case EDF__ABS:        return x > 0 ? 1 : x < 0 ? -1 : 0;
-    case EDF__SIN:        return cos(x);
-    case EDF__COS:        return -sin(x);
-    case EDF__POW:        return p == 0 ? 0 : p * pow(x, p - 1);
-    default:              return x < p || x > q ? 0 : 1;
-  }
-}
 static void edf__function_forward(edf_node *y);
 static void edf__function_backward(edf_node *y);
 #define EDF__FUNCTION(name, formula, gradient) \
-  { name, NULL, edf__function_forward, edf__function_backward, "y x", formula, gradient }
-static const edf_op edf__function_op[] = {
-  EDF__FUNCTION("Log", "y[i] = ln(x[i])", "x.grad[i] += y.grad[i] / x[i]"),
-  EDF__FUNCTION("Sqrt", "y[i] = sqrt(x[i])", "x.grad[i] += y.grad[i] / (2 y[i])"),
-  EDF__FUNCTION("Square", "y[i] = x[i]^2", "x.grad[i] += y.grad[i] 2 x[i]"),
-  EDF__FUNCTION("Softplus", "y[i] = ln(1 + exp(x[i]))", "x.grad[i] += y.grad[i] sigmoid(x[i])"),
+  { name, NULL, edf__function_forward, edf__function_backward, "y x", formula, gradient, \
+    EDF_TESTED, NULL }
+const edf_op edf_softplus_op =
+  EDF__FUNCTION("Softplus", "y[i] = ln(1 + exp(x[i]))", "x.grad[i] += y.grad[i] sigmoid(x[i])");
+const edf_op edf_leaky_relu_op =
   EDF__FUNCTION("LeakyRelu", "y[i] = max(0, x[i]) + p min(0, x[i])",
-                "x.grad[i] += y.grad[i] (1[x[i] > 0] + p 1[x[i] <= 0])"),
+                "x.grad[i] += y.grad[i] (1[x[i] > 0] + p 1[x[i] <= 0])");
+const edf_op edf_abs_op =
   EDF__FUNCTION("Abs", "y[i] = max(x[i], -x[i])",
-                "x.grad[i] += y.grad[i] (1[x[i] > 0] - 1[x[i] < 0])"),
-  EDF__FUNCTION("Sin", "y[i] = sin(x[i])", "x.grad[i] += y.grad[i] cos(x[i])"),
-  EDF__FUNCTION("Cos", "y[i] = cos(x[i])", "x.grad[i] -= y.grad[i] sin(x[i])"),
-  EDF__FUNCTION("Pow", "y[i] = x[i]^p", "x.grad[i] += y.grad[i] p x[i]^(p-1)"),
+                "x.grad[i] += y.grad[i] (1[x[i] > 0] - 1[x[i] < 0])");
+const edf_op edf_sin_op =
+  EDF__FUNCTION("Sin", "y[i] = sin(x[i])", "x.grad[i] += y.grad[i] cos(x[i])");
+const edf_op edf_cos_op =
+  EDF__FUNCTION("Cos", "y[i] = cos(x[i])", "x.grad[i] -= y.grad[i] sin(x[i])");
+const edf_op edf_pow_op =
+  EDF__FUNCTION("Pow", "y[i] = x[i]^p", "x.grad[i] += y.grad[i] p x[i]^(p-1)");
+const edf_op edf_clamp_op =
   EDF__FUNCTION("Clamp", "y[i] = min(max(x[i], p), q)",
-                "x.grad[i] += y.grad[i] 1[p <= x[i]] 1[x[i] <= q]"),
-  EDF__FUNCTION("Clamp", "y[i] = max(x[i], p)", "x.grad[i] += y.grad[i] 1[p <= x[i]]"),
-  EDF__FUNCTION("Clamp", "y[i] = min(x[i], q)", "x.grad[i] += y.grad[i] 1[x[i] <= q]") };
+                "x.grad[i] += y.grad[i] 1[p <= x[i]] 1[x[i] <= q]");
+static const edf_op edf__clamp_below_op =
+  EDF__FUNCTION("Clamp", "y[i] = max(x[i], p)", "x.grad[i] += y.grad[i] 1[p <= x[i]]");
+static const edf_op edf__clamp_above_op =
+  EDF__FUNCTION("Clamp", "y[i] = min(x[i], q)", "x.grad[i] += y.grad[i] 1[x[i] <= q]");
 
+static double edf__f(const edf_op *is, double x, double p, double q) {
+  if (is == &edf_softplus_op) return (x < 0 ? 0 : x) + log1p(exp(x < 0 ? x : -x));
+  if (is == &edf_leaky_relu_op) return x > 0 ? x : p * x;
+  if (is == &edf_abs_op) return fabs(x);
+  if (is == &edf_sin_op) return sin(x);
+  if (is == &edf_cos_op) return cos(x);
+  if (is == &edf_pow_op) return pow(x, p);
+  return x < p ? p : x > q ? q : x;      /* Clamp */
+}
+static double edf__slope_of_f(const edf_op *is, double x, double p, double q) {
+  if (is == &edf_softplus_op) return 1 / (1 + exp(-x));
+  if (is == &edf_leaky_relu_op) return x > 0 ? 1 : p;
+  if (is == &edf_abs_op) return x > 0 ? 1 : x < 0 ? -1 : 0;
+  if (is == &edf_sin_op) return cos(x);
+  if (is == &edf_cos_op) return -sin(x);
+  if (is == &edf_pow_op) return p == 0 ? 0 : p * pow(x, p - 1);
+  return x < p || x > q ? 0 : 1;
+}
+/* Returns number k of the state, or 0 if the node has no state. */
+static double edf__number_of(const edf_node *y, int k) {
+  return y->state ? (double)((const edf_real *)y->state)[k] : 0;
+}
 static void edf__function_forward(edf_node *y) {
-  const edf_real *number = (const edf_real *)y->state, *x = y->in[0]->value;
-  double p = (double)number[0], q = (double)number[1];
-  int f = (int)(y->about - edf__function_op);
-  for (size_t i = 0; i < y->size; i++) y->value[i] = (edf_real)edf__f(f, (double)x[i], p, q);
+  const edf_real *x = y->in[0]->value;
+  double p = edf__number_of(y, 0), q = edf__number_of(y, 1);
+  for (size_t i = 0; i < y->size; i++)
+    y->value[i] = (edf_real)edf__f(y->about, (double)x[i], p, q);
 }
 static void edf__function_backward(edf_node *y) {
-  const edf_real *number = (const edf_real *)y->state, *x = y->in[0]->value;
-  double p = (double)number[0], q = (double)number[1];
-  int f = (int)(y->about - edf__function_op);
+  const edf_real *x = y->in[0]->value;
+  double p = edf__number_of(y, 0), q = edf__number_of(y, 1);
   for (size_t i = 0; i < y->size; i++) {
-    double slope = edf__slope_of_f(f, (double)x[i], p, q);
+    double slope = edf__slope_of_f(y->about, (double)x[i], p, q);
     edf_addgrad(y->in[0], i, slope == 0 ? 0 : (edf_real)((double)y->grad[i] * slope));
   }
 }
-static edf_node *edf__function_at(int f, const char *file, int line, edf_node *x, edf_real p,
-                                  edf_real q) {
-  edf__site at = { edf__function_op[f].name, file, line };
-  return edf__with_numbers(&at, &edf__function_op[f], 1, &x, p, q);
-}
-edf_node *edf_log_at(const char *file, int line, edf_node *x) {
-  return edf__function_at(EDF__LOG, file, line, x, 0, 0);
-}
-edf_node *edf_sqrt_at(const char *file, int line, edf_node *x) {
-  return edf__function_at(EDF__SQRT, file, line, x, 0, 0);
-}
-edf_node *edf_square_at(const char *file, int line, edf_node *x) {
-  return edf__function_at(EDF__SQUARE, file, line, x, 0, 0);
-}
-edf_node *edf_softplus_at(const char *file, int line, edf_node *x) {
-  return edf__function_at(EDF__SOFTPLUS, file, line, x, 0, 0);
+static edf_node *edf__function_at(const edf_op *is, const char *file, int line, edf_node *x,
+                                  edf_real p, edf_real q) {
+  edf_real state[2] = { p, q };
+  return edf_node_at(is, file, line, 1, &x, state, sizeof state);
 }
 edf_node *edf_leaky_relu_at(const char *file, int line, edf_node *x, edf_real slope) {
-  return edf__function_at(EDF__LEAKY_RELU, file, line, x, slope, 0);
-}
-edf_node *edf_abs_at(const char *file, int line, edf_node *x) {
-  return edf__function_at(EDF__ABS, file, line, x, 0, 0);
-}
-edf_node *edf_sin_at(const char *file, int line, edf_node *x) {
-  return edf__function_at(EDF__SIN, file, line, x, 0, 0);
-}
-edf_node *edf_cos_at(const char *file, int line, edf_node *x) {
-  return edf__function_at(EDF__COS, file, line, x, 0, 0);
+  return edf__function_at(&edf_leaky_relu_op, file, line, x, slope, 0);
 }
 edf_node *edf_pow_at(const char *file, int line, edf_node *x, edf_real p) {
-  return edf__function_at(EDF__POW, file, line, x, p, 0);
+  return edf__function_at(&edf_pow_op, file, line, x, p, 0);
 }
 edf_node *edf_clamp_at(const char *file, int line, edf_node *x, edf_real lo, edf_real hi) {
   edf__site at = { "Clamp", file, line };
   if (!(lo <= hi)) edf__fail(at, "lo is %g, above hi, %g", (double)lo, (double)hi);
-  int f = hi == (edf_real)HUGE_VAL ? EDF__CLAMP_BELOW
-        : lo == -(edf_real)HUGE_VAL ? EDF__CLAMP_ABOVE : EDF__CLAMP;
-  return edf__function_at(f, file, line, x, lo, hi);
+  const edf_op *is = hi == (edf_real)HUGE_VAL ? &edf__clamp_below_op
+                     : lo == -(edf_real)HUGE_VAL ? &edf__clamp_above_op : &edf_clamp_op;
+  return edf__function_at(is, file, line, x, lo, hi);
 }
 
 /* ---- Gelu, as y = x sigmoid(u) with u = 2 c (x + 0.044715 x^3). */
@@ -3486,19 +3488,12 @@ static void edf__gelu_backward(edf_node *y) {
     dx[i] += y->grad[i] * (s + v * s * (1 - s) * du);
   }
 }
-static const edf_op edf__gelu_op = { "Gelu", NULL, edf__gelu_forward, edf__gelu_backward,
+const edf_op edf_gelu_op = { "Gelu", NULL, edf__gelu_forward, edf__gelu_backward,
   "y x", "y[i] = x[i] sigmoid(1.5957691216 (x[i] + 0.044715 x[i]^3))",
   "x.grad[i] += y.grad[i] sigmoid(1.5957691216 (x[i] + 0.044715 x[i]^3))\n"
   "x.grad[i] += y.grad[i] y[i] sigmoid(-1.5957691216 (x[i] + 0.044715 x[i]^3)) "
-  "1.5957691216 (1 + 0.134145 x[i]^2)" };
-edf_node *edf_gelu_at(const char *file, int line, edf_node *x) {
-  return edf__node1(&edf__gelu_op, file, line, x);
-}
+  "1.5957691216 (1 + 0.134145 x[i]^2)", EDF_TESTED, NULL };
 
-/* ---- Div, Max, Min and Masked   y[i] = a[i] / b[i], the greater, the lesser, a[i] b[i]. The
-   shorter operand repeats: entry i of y meets entry i mod size of each operand. In Masked, of
-   MaskedMean, b[i] = 0 leaves a[i] out, also if a[i] is NaN. ---- */
-enum { EDF__DIV, EDF__MAX, EDF__MIN, EDF__MASKED };
 /* Returns the inputs of a node as lines of a message. */
 static const char *edf__show_inputs(const edf_node *y) {
   const char *lines = "";
@@ -3516,54 +3511,74 @@ static void edf__pair_shape(edf_node *y) {
   y->rank = longer->rank;
   memcpy(y->dim, longer->dim, sizeof y->dim);
 }
-static int edf__takes_first(int f, edf_real a, edf_real b) {
-  return a != a || (f == EDF__MAX ? b <= a : a <= b);
-}
-static void edf__pair_forward(edf_node *y);
-static void edf__pair_backward(edf_node *y);
-#define EDF__PAIR(name, formula, gradient) \
-  { name, edf__pair_shape, edf__pair_forward, edf__pair_backward, "y a b", formula, gradient }
-static const edf_op edf__pair_op[] = {
-  EDF__PAIR("Div", "y[i] = a[i] / b[i]",
-            "a.grad[i] += y.grad[i] / b[i]\nb.grad[i] -= y.grad[i] y[i] / b[i]"),
-  EDF__PAIR("Max", "y[i] = max(a[i], b[i])",
-            "a.grad[i] += y.grad[i] 1[b[i] <= a[i]]\nb.grad[i] += y.grad[i] 1[b[i] > a[i]]"),
-  EDF__PAIR("Min", "y[i] = min(a[i], b[i])",
-            "a.grad[i] += y.grad[i] 1[a[i] <= b[i]]\nb.grad[i] += y.grad[i] 1[a[i] > b[i]]"),
-  EDF__PAIR("Masked", "y[i] = a[i] b[i]",
-            "a.grad[i] += y.grad[i] b[i]\nb.grad[i] += y.grad[i] a[i]") };
 
-static void edf__pair_forward(edf_node *y) {
+/* ---- Div   y = a / b     a.grad += y.grad / b     b.grad -= y.grad y / b
+   The shorter operand repeats: entry i of y meets entry i mod size of each operand. ---- */
+static void edf__div_forward(edf_node *y) {
   const edf_node *a = y->in[0], *b = y->in[1];
-  int f = (int)(y->about - edf__pair_op);
+  for (size_t i = 0; i < y->size; i++)
+    y->value[i] = a->value[i % a->size] / b->value[i % b->size];
+}
+static void edf__div_backward(edf_node *y) {
+  edf_node *a = y->in[0], *b = y->in[1];
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real w = b->value[i % b->size], dy = y->grad[i];
+    edf_addgrad(a, i % a->size, dy / w);
+    edf_addgrad(b, i % b->size, -dy * y->value[i] / w);
+  }
+}
+const edf_op edf_div_op = { "Div", edf__pair_shape, edf__div_forward, edf__div_backward,
+  "y a b", "y[i] = a[i] / b[i]",
+  "a.grad[i] += y.grad[i] / b[i]\nb.grad[i] -= y.grad[i] y[i] / b[i]", EDF_TESTED, NULL };
+
+/* ---- Masked, of MaskedMean   y = a b     a.grad += y.grad b     b.grad += y.grad a
+   b = 0 leaves an entry of a out, also if it is NaN. ---- */
+static void edf__masked_forward(edf_node *y) {
+  const edf_node *a = y->in[0], *b = y->in[1];
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real m = b->value[i % b->size];
+    y->value[i] = m == 0 ? 0 : a->value[i % a->size] * m;
+  }
+}
+static void edf__masked_backward(edf_node *y) {
+  edf_node *a = y->in[0], *b = y->in[1];
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real m = b->value[i % b->size], dy = y->grad[i];
+    edf_addgrad(a, i % a->size, m == 0 ? 0 : dy * m);
+    edf_addgrad(b, i % b->size, dy * a->value[i % a->size]);
+  }
+}
+static const edf_op edf__masked_op = { "Masked", edf__pair_shape, edf__masked_forward,
+  edf__masked_backward, "y a b", "y[i] = a[i] b[i]",
+  "a.grad[i] += y.grad[i] b[i]\nb.grad[i] += y.grad[i] a[i]", EDF_TESTED, NULL };
+
+/* ---- Max, Min   y = the greater, the lesser     The chosen one receives y.grad. ---- */
+static int edf__takes_first(const edf_node *y, edf_real a, edf_real b) {
+  return a != a || (y->about == &edf_max_op ? b <= a : a <= b);
+}
+static void edf__choice_forward(edf_node *y) {
+  const edf_node *a = y->in[0], *b = y->in[1];
   for (size_t i = 0; i < y->size; i++) {
     edf_real v = a->value[i % a->size], w = b->value[i % b->size];
-    if (f == EDF__MASKED) y->value[i] = w == 0 ? 0 : v * w;
-    else y->value[i] = f == EDF__DIV ? v / w : edf__takes_first(f, v, w) ? v : w;
+    y->value[i] = edf__takes_first(y, v, w) ? v : w;
   }
 }
-static void edf__pair_backward(edf_node *y) {
+static void edf__choice_backward(edf_node *y) {
   edf_node *a = y->in[0], *b = y->in[1];
-  int f = (int)(y->about - edf__pair_op);
   for (size_t i = 0; i < y->size; i++) {
-    edf_real v = a->value[i % a->size], w = b->value[i % b->size], dy = y->grad[i];
-    int first = edf__takes_first(f, v, w);
-    edf_real da = first ? dy : 0, db = first ? 0 : dy;
-    if (f == EDF__DIV) { da = dy / w; db = -dy * y->value[i] / w; }
-    if (f == EDF__MASKED) { da = w == 0 ? 0 : dy * w; db = dy * v; }
-    edf_addgrad(a, i % a->size, da);
-    edf_addgrad(b, i % b->size, db);
+    int first = edf__takes_first(y, a->value[i % a->size], b->value[i % b->size]);
+    edf_addgrad(a, i % a->size, first ? y->grad[i] : 0);
+    edf_addgrad(b, i % b->size, first ? 0 : y->grad[i]);
   }
 }
-edf_node *edf_div_at(const char *file, int line, edf_node *a, edf_node *b) {
-  return edf__node2(&edf__pair_op[EDF__DIV], file, line, a, b);
-}
-edf_node *edf_max_at(const char *file, int line, edf_node *a, edf_node *b) {
-  return edf__node2(&edf__pair_op[EDF__MAX], file, line, a, b);
-}
-edf_node *edf_min_at(const char *file, int line, edf_node *a, edf_node *b) {
-  return edf__node2(&edf__pair_op[EDF__MIN], file, line, a, b);
-}
+const edf_op edf_max_op = { "Max", edf__pair_shape, edf__choice_forward, edf__choice_backward,
+  "y a b", "y[i] = max(a[i], b[i])",
+  "a.grad[i] += y.grad[i] 1[b[i] <= a[i]]\nb.grad[i] += y.grad[i] 1[b[i] > a[i]]",
+  EDF_TESTED, NULL };
+const edf_op edf_min_op = { "Min", edf__pair_shape, edf__choice_forward, edf__choice_backward,
+  "y a b", "y[i] = min(a[i], b[i])",
+  "a.grad[i] += y.grad[i] 1[a[i] <= b[i]]\nb.grad[i] += y.grad[i] 1[a[i] > b[i]]",
+  EDF_TESTED, NULL };
 
 /* ---- SoftmaxLogLoss. The state is P = softmax(s). The greatest entry of a row has P = 1/Z,
    with Z the sum of exp(s - max): l = -ln(max P) + max s - s[y] is exact if P[y] is tiny. */
@@ -3587,13 +3602,11 @@ static void edf__softmax_log_loss_backward(edf_node *l) {
     edf_addgrad(s, edf__label_entry(l, b), -l->grad[b]);
   }
 }
-static const edf_op edf__softmax_log_loss_op = { "SoftmaxLogLoss", edf__loss_shape,
+const edf_op edf_softmax_log_loss_op = { "SoftmaxLogLoss", edf__loss_shape,
   edf__softmax_log_loss_forward, edf__softmax_log_loss_backward, "l s y",
   "l[b] = ln sum_K exp(s[b,K]) - s[b,y[b]]",
-  "s.grad[b,k] += l.grad[b] (exp(s[b,k]) / sum_K exp(s[b,K]) - 1[k = y[b]])" };
-edf_node *edf_softmax_log_loss_at(const char *file, int line, edf_node *s, edf_node *y) {
-  return edf__node2(&edf__softmax_log_loss_op, file, line, s, y);
-}
+  "s.grad[b,k] += l.grad[b] (exp(s[b,k]) / sum_K exp(s[b,K]) - 1[k = y[b]])",
+  EDF_TESTED, NULL };
 
 /* ---- LogSoftmax. The logarithm of an unused entry is minus infinity. */
 static void edf__log_softmax_forward(edf_node *y) {
@@ -3618,13 +3631,10 @@ static void edf__log_softmax_backward(edf_node *y) {
       edf_addgrad(s, k, y->grad[k] - edf__exp(y->value[k]) * sum);
   }
 }
-static const edf_op edf__log_softmax_op = { "LogSoftmax", edf__softmax_shape,
+const edf_op edf_log_softmax_op = { "LogSoftmax", edf__softmax_shape,
   edf__log_softmax_forward, edf__log_softmax_backward, "y s",
   "y[b,k] = s[b,k] - ln sum_K exp(s[b,K])",
-  "s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_K y.grad[b,K]" };
-edf_node *edf_log_softmax_at(const char *file, int line, edf_node *s) {
-  return edf__node1(&edf__log_softmax_op, file, line, s);
-}
+  "s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_K y.grad[b,K]", EDF_TESTED, NULL };
 
 /* ---- BCELoss, without the logarithm of 0 */
 static void edf__bce_shape(edf_node *l) {
@@ -3636,7 +3646,7 @@ static void edf__bce_shape(edf_node *l) {
 static void edf__bce_forward(edf_node *l) {
   edf_node *s = l->in[0], *y = l->in[1];
   for (size_t i = 0; i < l->size; i++) {
-    double x = (double)s->value[i], ln = edf__f(EDF__SOFTPLUS, x, 0, 0);
+    double x = (double)s->value[i], ln = edf__f(&edf_softplus_op, x, 0, 0);
     l->value[i] = (edf_real)(ln - (double)y->value[i] * x);
   }
 }
@@ -3648,28 +3658,26 @@ static void edf__bce_backward(edf_node *l) {
     edf_addgrad(y, i, -l->grad[i] * s->value[i]);
   }
 }
-static const edf_op edf__bce_op = { "BCELoss", edf__bce_shape, edf__bce_forward,
+const edf_op edf_bce_loss_op = { "BCELoss", edf__bce_shape, edf__bce_forward,
   edf__bce_backward, "l s y", "l[i] = ln(1 + exp(s[i])) - y[i] s[i]",
-  "s.grad[i] += l.grad[i] (sigmoid(s[i]) - y[i])\ny.grad[i] -= l.grad[i] s[i]" };
-edf_node *edf_bce_loss_at(const char *file, int line, edf_node *s, edf_node *y) {
-  return edf__node2(&edf__bce_op, file, line, s, y);
-}
+  "s.grad[i] += l.grad[i] (sigmoid(s[i]) - y[i])\ny.grad[i] -= l.grad[i] s[i]",
+  EDF_TESTED, NULL };
 
 /* ---- MSE and MaskedMean are compositions. Their nodes have the op of the whole. ---- */
 edf_node *edf_mse_at(const char *file, int line, edf_node *a, edf_node *b) {
   edf__site at = { "MSE", file, line };
-  edf_node *in[2] = { a, b }, *y = edf__node_of_loops(&edf__sub_op, at, 2, in);
-  y = edf__with_numbers(&at, &edf__function_op[EDF__SQUARE], 1, &y, 0, 0);
-  return edf__with_numbers(&at, &edf__mean_op, 1, &y, 0, 0);
+  edf_node *in[2] = { a, b }, *y = edf__node_named(at, &edf_sub_op, 2, in, NULL, 0);
+  y = edf__node_named(at, &edf_square_op, 1, &y, NULL, 0);
+  return edf__node_named(at, &edf_mean_op, 1, &y, NULL, 0);
 }
 edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *m) {
   edf__site at = { "MaskedMean", file, line };
   edf_node *in[2] = { x, m };
   edf__check_operands(at, 2, in);
-  edf_node *y = edf__with_numbers(&at, &edf__pair_op[EDF__MASKED], 2, in, 0, 0);
-  in[0] = edf__with_numbers(&at, &edf__sum_op, 1, &y, 0, 0);
-  in[1] = edf__with_numbers(&at, &edf__sum_op, 1, &m, 0, 0);
-  return edf__with_numbers(&at, &edf__pair_op[EDF__DIV], 2, in, 0, 0);
+  edf_node *y = edf__node_named(at, &edf__masked_op, 2, in, NULL, 0);
+  in[0] = edf__node_named(at, &edf_sum_op, 1, &y, NULL, 0);
+  in[1] = edf__node_named(at, &edf_sum_op, 1, &m, NULL, 0);
+  return edf__node_named(at, &edf_div_op, 2, in, NULL, 0);
 }
 
 /* Returns y->written. It is made at the first call. */
@@ -3705,14 +3713,15 @@ static void edf__dropout_backward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++)
     edf_addgrad(x, i, y->grad[i] * (edf_real)m[i] * state[1]);
 }
-static const edf_op edf__dropout_op = { "Dropout", NULL, edf__dropout_forward,
+const edf_op edf_dropout_op = { "Dropout", NULL, edf__dropout_forward,
   edf__dropout_backward, "y x", "y[i] = mask[i] x[i] / (1-p)\n\ny[i] = x[i]",
-  "x.grad[i] += y.grad[i] mask[i] / (1-p)\n\nx.grad[i] += y.grad[i]" };
+  "x.grad[i] += y.grad[i] mask[i] / (1-p)\n\nx.grad[i] += y.grad[i]", EDF_TESTED, NULL };
 edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate) {
   edf__site at = { "Dropout", file, line };
   if (!(rate >= 0 && (edf_real)rate < 1))
     edf__fail(at, "the rate is %.9g, expected 0 or more and less than 1", rate);
-  return edf__with_numbers(&at, &edf__dropout_op, 1, &x, (edf_real)rate, 0);
+  edf_real state[2] = { (edf_real)rate, 0 };
+  return edf_node_at(&edf_dropout_op, file, line, 1, &x, state, sizeof state);
 }
 
 /* ---- Reshape. The state is the shape that was declared; 0 is the batch. */
@@ -3739,10 +3748,11 @@ static void edf__reshape_backward(edf_node *y) {
   edf_node *x = y->in[0];
   for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i]);
 }
-static const edf_op edf__reshape_op = { "Reshape", edf__reshape_shape, edf__reshape_forward,
-  edf__reshape_backward, "y x", "y.flat[n] = x.flat[n]", "x.grad.flat[n] += y.grad.flat[n]" };
+const edf_op edf_reshape_op = { "Reshape", edf__reshape_shape, edf__reshape_forward,
+  edf__reshape_backward, "y x", "y.flat[n] = x.flat[n]", "x.grad.flat[n] += y.grad.flat[n]",
+  EDF_TESTED, NULL };
 edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...) {
-  edf_node *y = edf__computed(&edf__reshape_op, file, line, 1, &x);
+  edf_node *y = edf__computed(&edf_reshape_op, file, line, 1, &x);
   va_list args;
   va_start(args, decl);
   edf__declare(y, y->op, decl, args);
@@ -3991,19 +4001,6 @@ EDF__C_BEGIN
    but not build, feed or clear. A second tool calls the function that was there before. A tool
    that wants single nodes replaces y->forward and y->backward: see examples/11_stopwatch.c. */
 
-/* Makes a node of your own that prints like a built-in one. Its state is a copy of `bytes`
-   bytes, or empty if `state` is NULL. The op is not copied: make it static.
-     static const edf_op cube_op = { "Cube", NULL, cube_forward, cube_backward, "y x",
-       "y[i] = x[i]^3", "x.grad[i] += y.grad[i] 3 x[i]^2" };
-     edf_node *cube_at(const char *file, int line, edf_node *x) {
-       return edf_node_at(&cube_op, file, line, 1, &x, NULL, 0);
-     }
-   In the formulas the index i stands for all indices, and p for the first edf_real of the
-   state.
-   Errors: as edf_compnode. */
-edf_node *edf_node_at(const edf_op *op, const char *file, int line, int n, edf_node **in,
-                      const void *state, size_t bytes);
-
 /* Raises an error: prints the message by EDF_PANIC. */
 EDF__NORETURN void edf_stop(const char *format, ...) EDF__PRINTF(1, 2);
 
@@ -4042,7 +4039,6 @@ void edf_restore(edf_snapshot *taken);
    stand in the script of an HTML page. edf_write_node writes a part of a node as prints show
    it. A heading is the line of a slide as its author wrote it, and the step of a recurrence.
    It is empty for a node of a C call. */
-typedef struct { char *at; size_t n; } edf_page;
 typedef enum {
   EDF_SITE,                              /* Tanh "h" [b, 8]   built at x.c:5                  */
   EDF_SHAPE,                             /* [b, 8]                                            */
@@ -4081,18 +4077,6 @@ char *realpath(const char *path, char *to);      /* -std=c99 hides it           
 #endif
 #endif
 EDF__C_BEGIN
-edf_node *edf_node_at(const edf_op *op, const char *file, int line, int n, edf_node **in,
-                      const void *state, size_t bytes) {
-  edf__site at = { "edf_node_at", file, line };
-  const char *missing = !op ? "the op" : !op->name ? "the name" :
-                        !op->forward ? "forward" : NULL;
-  if (missing) edf__fail(at, "%s is NULL", missing);
-  edf_node *y = edf__computed(op, file, line, n, in);
-  y->custom = 1;
-  if (state) memcpy(y->state = edf__alloc(&edf.computed, bytes), state, bytes);
-  return edf__add_compnode(y);
-}
-
 void edf_stop(const char *format, ...) {
   edf__site at = { NULL, NULL, 0 };
   va_list args;
@@ -4154,7 +4138,7 @@ static int edf__has_array(edf_node *x, int which) {
    if it is no block of the graph. */
 static void *edf__kept_by(const edf_node *x) {
   if (x->written && x->written->compiled) return x->written->kept;
-  return x->custom && !edf_array_bytes(x->state) ? NULL : x->state;
+  return edf__has_flag(x, EDF_TESTED) || edf_array_bytes(x->state) ? x->state : NULL;
 }
 static edf__block_copy edf__copy_block(const void *block) {
   edf__block_copy copy = { NULL, 0 };
@@ -5404,12 +5388,12 @@ double edf_gradcheck(edf_node *node) {
   printf("gradcheck of %s, built at %s:%d\n", edf__label(node), node->file, node->line);
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *y = edf.compnodes[i];
-    if (y->custom && edf__runs_backward(y))
+    if (!edf__has_flag(y, EDF_TESTED) && edf__runs_backward(y))
       worst = fmax(worst, edf__check_alone(y, draws));
   }
-  if (worst > edf__tolerance) { if (!node->custom) edf__show_unchecked(node); }
-  else if (edf__graph_has_nan(node)) worst = 1;
-  else worst = edf__check_graph(node, draws);
+  if (worst <= edf__tolerance)
+    worst = edf__graph_has_nan(node) ? 1 : edf__check_graph(node, draws);
+  else if (edf__has_flag(node, EDF_TESTED)) edf__show_unchecked(node);
   while (edf.kept != before) edf__free((char *)edf.kept + EDF__ALIGN);
   edf__free_list(&edf.nodes[EDF__COPIES]);
   edf.workspace = work;

@@ -418,7 +418,7 @@ static edf_node *edf_judge__build_again(const edf_judge__answer *a, int k, edf_n
   for (l = own->slide->line; l < own->slide->line + own->slide->n; l++) {
     if (!!strcmp(l->m.e.ref->name, own->m.e.ref->name) || l->entry) continue;
     edf_node *line = edf_judge__line_again(a, l, x);
-    sum = sum ? edf_add_at(y->file, y->line, sum, line) : line;
+    sum = sum ? edf_node2(&edf_add_op, y->file, y->line, sum, line) : line;
   }
   return sum;
 }
@@ -426,10 +426,11 @@ static edf_node *edf_judge__build_again(const edf_judge__answer *a, int k, edf_n
 /* Adds sum_i x[i] of[i] to the loss, for random numbers `of`, and returns these numbers. */
 static const edf_real *edf_judge__add_random(edf_node **loss, edf_node *x) {
   edf_node *of = edf_judge__twin("given_", x);
-  edf_node *sum = edf_sum_at(x->file, x->line, edf_mul_at(x->file, x->line, x, of));
+  edf_node *product = edf_node2(&edf_mul_op, x->file, x->line, x, of);
+  edf_node *sum = edf_node1(&edf_sum_op, x->file, x->line, product);
   edf_judge__randomize(of->value, of->size, 1);
   edf_push(of);
-  *loss = *loss ? edf_add_at(x->file, x->line, *loss, sum) : sum;
+  *loss = *loss ? edf_node2(&edf_add_op, x->file, x->line, *loss, sum) : sum;
   return of->value;
 }
 
@@ -458,7 +459,7 @@ static edf_judge__answered *edf_judge__add_grad(const edf_judge__answer *a, int 
    not the argument of the softmax. */
 static edf_node *edf_judge__apart(edf_node *x) {
   if (!edf_slide__softmax_of(x)) return x;
-  return edf_add_at(x->file, x->line, x, edf_judge__twin("zero_", x));
+  return edf_node2(&edf_add_op, x->file, x->line, x, edf_judge__twin("zero_", x));
 }
 /* Returns the tensor whose line has n others above it, or -1. Only those count that the
    gradient passes through. */

@@ -232,7 +232,8 @@ static const edf_op edf_layers__batch_norm_op = { "BatchNorm",
   "y[b,k] = (x[b,k] - mean_B x[B,k]) / sqrt(variance_B x[B,k] + p)\n\n"
   "y[b,k] = (x[b,k] - m[k]) / sqrt(v[k] + p)",
   "x.grad[b,k] += (y.grad[b,k] - mean_B y.grad[B,k] - y[b,k] mean_B y[B,k] y.grad[B,k]) "
-  "/ sqrt(variance_B x[B,k] + p)\n\nx.grad[b,k] += y.grad[b,k] / sqrt(v[k] + p)" };
+  "/ sqrt(variance_B x[B,k] + p)\n\nx.grad[b,k] += y.grad[b,k] / sqrt(v[k] + p)",
+  EDF_TESTED, NULL };
 
 /* ---- Normalisation. The gain and the running variance start at 1, all others at 0. */
 edf_layer_norm_package edf_layer_norm_params_at(const char *file, int line, int n) {
@@ -365,8 +366,8 @@ edf_residual_package edf_residual_params_at(const char *file, int line, int size
 }
 edf_node *edf_residual_at(const char *file, int line, edf_residual_package Phi, edf_node *x) {
   edf__site at = { "Residual", file, line };
-  edf_node *h = edf_relu_at(file, line, edf_layers__conv(&at, Phi.first, x));
-  return edf_add_at(file, line, x, edf_layers__conv(&at, Phi.second, h));
+  edf_node *h = edf_node1(&edf_relu_op, file, line, edf_layers__conv(&at, Phi.first, x));
+  return edf_node2(&edf_add_op, file, line, x, edf_layers__conv(&at, Phi.second, h));
 }
 
 /* ---- Attention */

@@ -18,17 +18,17 @@
 
    Private names of edf.h that are used here, in edf/layers.h and in edf/judge.h:
 
-     EDF__ADD EDF__ASSIGN EDF__NORETURN EDF__PART EDF__SHOWN EDF__USED edf__accept
-     edf__add_compnode edf__affine_op edf__alloc edf__append_leaf edf__array_of edf__block
-     edf__call_of edf__canonical edf__caret edf__caught edf__check_exists edf__check_operands
-     edf__class_in edf__columns edf__compare_names edf__computed edf__contract
-     edf__contraction edf__dot edf__entry edf__expect edf__fail edf__fill edf__found
-     edf__free edf__free_list edf__grow edf__header edf__identifier edf__infer
-     edf__is_capital edf__is_digit edf__is_letter edf__label edf__log_softmax_op edf__lower
-     edf__message edf__n_nodes edf__new_node edf__nth edf__operands edf__peek edf__print_node
+     EDF__ADD EDF__ASSIGN EDF__NESTS EDF__NORETURN EDF__PART EDF__SHOWN EDF__USED
+     edf__accept edf__add_compnode edf__alloc edf__append_leaf edf__array_of edf__block
+     edf__call_of edf__canonical edf__caret edf__caught edf__check_exists
+     edf__check_operands edf__class_in edf__columns edf__compare_names edf__computed
+     edf__contract edf__contraction edf__dot edf__entry edf__expect edf__fail edf__fill
+     edf__found edf__free edf__free_list edf__grow edf__header edf__identifier edf__infer
+     edf__is_capital edf__is_digit edf__is_letter edf__label edf__lower edf__message
+     edf__n_nodes edf__new_node edf__nth edf__operands edf__peek edf__print_node
      edf__read_declared edf__read_number edf__scan edf__scan_of edf__show edf__site
-     edf__softmax_op edf__syntax edf__text edf__texts edf__total edf__upper edf__vtext
-     edf__whole edf__without_batch edf__write
+     edf__syntax edf__text edf__texts edf__total edf__upper edf__vtext edf__whole
+     edf__without_batch edf__write
 
    A text becomes nodes in these stages. Search for the names of their chapters.
      >>read     edf_slide__read_line     text -> lines -> trees
@@ -782,7 +782,8 @@ static void edf_slide__einsum_backward(edf_node *y) {
   }
 }
 static const edf_op edf_slide__einsum_op = { "Einsum", edf_slide__einsum_shape,
-  edf_slide__einsum_forward, edf_slide__einsum_backward, NULL, NULL, NULL };
+  edf_slide__einsum_forward, edf_slide__einsum_backward, NULL, NULL, NULL,
+  EDF_LOOPS | EDF_TESTED, NULL };
 /* Returns 1 if the state of y is an equation. A lookup's is one, too. */
 static int edf_slide__has_equation(const edf_node *y) {
   return y->shape == edf_slide__einsum_shape;
@@ -801,7 +802,6 @@ static edf_node *edf_slide__einsum_node(edf__site at, const edf_op *op,
   edf_node *y = edf__computed(&about, at.file, at.line, n, in);
   y->state = memcpy(edf__alloc(&edf.computed, sizeof *m), m, sizeof *m);
   y->about = op;
-  y->nests = (char)(op == &edf_slide__einsum_op ? 2 : m->runs);
   edf__write(y)->compiled = 1;
   if (!strcmp(at.op, "Einsum")) y->name = m->e.ref->name;
   return edf__add_compnode(y);
@@ -1018,7 +1018,7 @@ static void edf_slide__any_letter(edf_slide__letters *l, const edf_node *x) {
 static const char *edf_slide__named_indices(const edf_node *x) {
   static const char *const affine[] = { "[j]", "[b,j]", "[b,t,j]", "[b,h,t,j]" };
   if (x->written && x->written->letters) return x->written->letters;
-  return x->about == &edf__affine_op && x->rank <= 4 ? affine[x->rank - 1] : NULL;
+  return x->about == &edf_affine_op && x->rank <= 4 ? affine[x->rank - 1] : NULL;
 }
 static int edf_slide__names_indices(const edf_node *x) {
   return edf_slide__named_indices(x) || edf_slide__is_equation(x);
@@ -1031,7 +1031,7 @@ static const edf_node *edf_slide__find_letters(const edf_node *x, int *left) {
          !(x->written && x->written->letters_of < 0)) {
     int like = x->written ? x->written->letters_of : 0, pair = x->n_in == 2 && !like;
     int second = pair && x->in[1]->rank > x->in[0]->rank;
-    if (pair && x->nests && x->in[0]->rank == x->in[1]->rank) {
+    if (pair && x->about && x->about->flags & EDF_LOOPS && x->in[0]->rank == x->in[1]->rank) {
       if ((found = edf_slide__find_letters(x->in[0], left)) != NULL) return found;
       second = 1;
     }
@@ -1094,13 +1094,13 @@ static void edf_slide__test_forward(edf_node *y) {
   }
 }
 static const edf_op edf_slide__sign_op = { "Sign", NULL, edf_slide__sign_forward, NULL, "y x",
-  "y[i] = sign(x[i])", "" };
+  "y[i] = sign(x[i])", "", EDF_TESTED, NULL };
 static const edf_op edf_slide__floor_op = { "Floor", NULL, edf_slide__floor_forward, NULL,
-  "y x", "y[i] = floor(x[i])", "" };
+  "y x", "y[i] = floor(x[i])", "", EDF_TESTED, NULL };
 static const edf_op edf_slide__stop_op = { "Stop", NULL, edf_slide__stop_forward, NULL, "y x",
-  "y[i] = stop(x[i])", "" };
+  "y[i] = stop(x[i])", "", EDF_TESTED, NULL };
 static const edf_op edf_slide__test_op = { "Test", NULL, edf_slide__test_forward, NULL, "y x",
-  "y[i] = 1[x[i] ? 0]", "" };
+  "y[i] = 1[x[i] ? 0]", "", EDF_TESTED, NULL };
 
 /* ---- Number   y = n. The state of both nodes is the number n.
    Index    y[i] = i, for each i of dimension n of x. Without x, y has n entries. ---- */
@@ -1123,9 +1123,9 @@ static edf_node *edf_slide__with_number(const edf__site *at, const edf_op *is, e
   return edf_node_at(is, at->file, at->line, x != NULL, &x, &state, sizeof state);
 }
 static const edf_op edf_slide__number_op = { "Number", edf_slide__count_shape,
-  edf_slide__count_forward, NULL, "y", "y = p", "" };
+  edf_slide__count_forward, NULL, "y", "y = p", "", EDF_TESTED, NULL };
 static const edf_op edf_slide__index_op = { "Index", edf_slide__count_shape,
-  edf_slide__count_forward, NULL, "y", "y[k] = k", "" };
+  edf_slide__count_forward, NULL, "y", "y[k] = k", "", EDF_TESTED, NULL };
 
 /* ---- ArgMax   y[b] = position of the first greatest # x in row b. The state # is +-1. ---- */
 static void edf_slide__argmax_shape(edf_node *y) {
@@ -1151,7 +1151,7 @@ static void edf_slide__argmax_forward(edf_node *y) {
   }
 }
 static const edf_op edf_slide__argmax_op = { "ArgMax", edf_slide__argmax_shape,
-  edf_slide__argmax_forward, NULL, "y x", "y[b] = argmax_K p x[b,K]", "" };
+  edf_slide__argmax_forward, NULL, "y x", "y[b] = argmax_K p x[b,K]", "", EDF_TESTED, NULL };
 
 /* Names an inner node after a left side, `more` and its own number: q2, k3, h_in5. */
 static edf_node *edf_slide__called(edf_node *y, const char *left, const char *more) {
@@ -1200,7 +1200,7 @@ static const edf_op edf_slide__normalize_op = { "NormalizeOver", NULL,
   edf_slide__normalize_forward, edf_slide__normalize_backward, "y x",
   "y[b,k] = (x[b,k] - mean_K x[b,K]) / sqrt(variance_K x[b,K] + p)",
   "x.grad[b,k] += (y.grad[b,k] - mean_K y.grad[b,K] - y[b,k] mean_K y[b,K] y.grad[b,K]) "
-  "/ sqrt(variance_K x[b,K] + p)" };
+  "/ sqrt(variance_K x[b,K] + p)", EDF_TESTED, NULL };
 
 /* ---- MaxOver   y[b,i] = max_J x[b,2*i+J]     x.grad[b,2*i+J] += y.grad[b,i] at the winner
    The equation has a maximum in place of its sum, and the same loops. Outside, x is minus
@@ -1284,7 +1284,8 @@ static void edf_slide__max_over(edf_node *y, int backward) {
 static void edf_slide__max_over_forward(edf_node *y) { edf_slide__max_over(y, 0); }
 static void edf_slide__max_over_backward(edf_node *y) { edf_slide__max_over(y, 1); }
 static const edf_op edf_slide__max_over_op = { "Einsum", edf_slide__einsum_shape,
-  edf_slide__max_over_forward, edf_slide__max_over_backward, NULL, NULL, NULL };
+  edf_slide__max_over_forward, edf_slide__max_over_backward, NULL, NULL, NULL,
+  EDF_TESTED | EDF__NESTS, NULL };
 
 /* ---- MaskedSoftmax   P[b,k] = m[b,k] exp(s[b,k]) / sum_j m[b,j] exp(s[b,j])
                         s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j])
@@ -1325,11 +1326,12 @@ static void edf_slide__masked_softmax_backward(edf_node *y) {
 static const edf_op edf_slide__masked_softmax_op = { "MaskedSoftmax", NULL,
   edf_slide__masked_softmax_forward, edf_slide__masked_softmax_backward, "P s m",
   "P[b,k] = m[b,k] exp(s[b,k]) / sum_K m[b,K] exp(s[b,K])",
-  "s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_K P[b,K] P.grad[b,K])" };
+  "s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_K P[b,K] P.grad[b,K])", EDF_TESTED, NULL };
 static const edf_op edf_slide__masked_log_softmax_op = { "MaskedLogSoftmax", NULL,
   edf_slide__masked_softmax_forward, edf_slide__masked_softmax_backward, "y s m",
   "y[b,k] = ln(m[b,k]) + s[b,k] - ln sum_K m[b,K] exp(s[b,K])",
-  "s.grad[b,k] += m[b,k] y.grad[b,k] - exp(y[b,k]) sum_K m[b,K] y.grad[b,K]" };
+  "s.grad[b,k] += m[b,k] y.grad[b,k] - exp(y[b,k]) sum_K m[b,K] y.grad[b,K]",
+  EDF_TESTED, NULL };
 
 /* ---- LogSumExp   y[b] = ln sum_k w[b,k] exp(x[b,k]); without w it counts as 1
         x.grad[b,k] += y.grad[b] w[b,k] exp(x[b,k] - y[b])
@@ -1367,12 +1369,13 @@ static void edf_slide__log_sum_backward(edf_node *y) {
 }
 static const edf_op edf_slide__log_sum_op = { "LogSumExp", edf_slide__argmax_shape,
   edf_slide__log_sum_forward, edf_slide__log_sum_backward, "y x",
-  "y[b] = ln sum_K exp(x[b,K])", "x.grad[b,k] += y.grad[b] exp(x[b,k] - y[b])" };
+  "y[b] = ln sum_K exp(x[b,K])", "x.grad[b,k] += y.grad[b] exp(x[b,k] - y[b])",
+  EDF_TESTED, NULL };
 static const edf_op edf_slide__weighted_log_sum_op = { "WeightedLogSumExp",
   edf_slide__argmax_shape, edf_slide__log_sum_forward, edf_slide__log_sum_backward, "y x w",
   "y[b] = ln sum_K w[b,K] exp(x[b,K])",
   "x.grad[b,k] += y.grad[b] w[b,k] exp(x[b,k] - y[b])\n"
-  "w.grad[b,k] += y.grad[b] exp(x[b,k] - y[b])" };
+  "w.grad[b,k] += y.grad[b] exp(x[b,k] - y[b])", EDF_TESTED, NULL };
 
 /* ---- Lookup    y[b,t,j] = x[k[b,t],j]     x.grad[k[b,t],j] += y.grad[b,t,j]
    ---- Scatter   y[k[b],j] += x[b,j]        x.grad[b,j] += y.grad[k[b],j]
@@ -1462,7 +1465,7 @@ static void edf_slide__lookup_backward(edf_node *y) {
     edf_slide__move_entries(y, y->in[0]->grad, y->grad, !edf_slide__scatters(y));
 }
 static const edf_op edf_slide__lookup_op = { "Lookup", edf_slide__einsum_shape,
-  edf_slide__lookup_forward, edf_slide__lookup_backward, NULL, NULL, NULL };
+  edf_slide__lookup_forward, edf_slide__lookup_backward, NULL, NULL, NULL, EDF_TESTED, NULL };
 
 /* ---- Concat   y[b,t,j] = a[b,t,j] for j < J, else c[b,t,j-J], and gradients in reverse
    A row of y begins at the joined index. It is a row of each operand, one by one. ---- */
@@ -1507,7 +1510,7 @@ static void edf_slide__concat_backward(edf_node *y) {
 }
 static const edf_op edf_slide__concat_op = { "Concat", edf_slide__concat_shape,
   edf_slide__concat_forward, edf_slide__concat_backward, "y x", "y[b,t+p,u] = x[b,t,u]",
-  "x.grad[b,t,u] += y.grad[b,t+p,u]" };
+  "x.grad[b,t,u] += y.grad[b,t+p,u]", EDF_TESTED, NULL };
 
 /* Joins n nodes along dimension `axis` of the result. `letters` names its indices: [b,t,j]. */
 static edf_node *edf_slide__joined(const edf__site *at, int rank, int axis, const char *letters,
@@ -1615,48 +1618,44 @@ struct edf_slide__slide {
      _   It reduces over indices or normalises along them: softmax_k ..., sum_{i,j} ...
      x   It has one argument, an expression: tanh(x). xx has two. x# has one and a number.
    The first rows have the order of the constants below. */
-typedef edf_node *edf_slide__unary_at(const char *file, int line, edf_node *x);
-typedef edf_node *edf_slide__binary_at(const char *file, int line, edf_node *a, edf_node *b);
 typedef double edf_slide__of_number(double x);
 static const struct {
   const char *name;
   const char *op;                        /* the op of its node, or ""                         */
   const char *takes;
-  edf_slide__unary_at *unary;            /* the constructor for one tensor, or NULL           */
-  edf_slide__binary_at *binary;          /* the constructor for two tensors, or NULL          */
-  const edf_op *about;                   /* its op, or NULL                                   */
+  const edf_op *about;                   /* the op of its node, or NULL                       */
   edf_slide__of_number *number;          /* computes it for a constant: sqrt(D); or NULL      */
 } edf_slide__functions[] = {
-  { "sum", "", "_", NULL, NULL, NULL, NULL },
-  { "mean", "", "_", NULL, NULL, NULL, NULL },
-  { "max", "", "_", NULL, NULL, NULL, NULL },
-  { "min", "", "_", NULL, NULL, NULL, NULL },
-  { "variance", "", "_", NULL, NULL, NULL, NULL },
-  { "argmax", "", "_", NULL, NULL, NULL, NULL },
-  { "argmin", "", "_", NULL, NULL, NULL, NULL },
-  { "softmax", "Softmax", "_", NULL, NULL, NULL, NULL },
-  { "logsoftmax", "LogSoftmax", "_", NULL, NULL, NULL, NULL },
-  { "normalize", "NormalizeOver", "_#", NULL, NULL, NULL, NULL },
-  { "dropout", "Dropout", "x#", NULL, NULL, NULL, NULL },
-  { "min", "Min", "xx", NULL, edf_min_at, NULL, NULL },
-  { "max", "Max", "xx", NULL, edf_max_at, NULL, NULL },
-  { "tanh", "Tanh", "x", edf_tanh_at, NULL, NULL, tanh },
-  { "relu", "Relu", "x", edf_relu_at, NULL, NULL, NULL },
-  { "gelu", "Gelu", "x", edf_gelu_at, NULL, NULL, NULL },
-  { "softplus", "Softplus", "x", edf_softplus_at, NULL, NULL, NULL },
-  { "sigmoid", "Sigmoid", "x", edf_sigmoid_at, NULL, NULL, NULL },
-  { "sig", "", "x", edf_sigmoid_at, NULL, NULL, NULL },
-  { "\xCF\x83", "", "x", edf_sigmoid_at, NULL, NULL, NULL },
-  { "exp", "Exp", "x", edf_exp_at, NULL, NULL, exp },
-  { "log", "Log", "x", edf_log_at, NULL, NULL, log },
-  { "ln", "", "x", edf_log_at, NULL, NULL, log },
-  { "sqrt", "Sqrt", "x", edf_sqrt_at, NULL, NULL, sqrt },
-  { "abs", "Abs", "x", edf_abs_at, NULL, NULL, fabs },
-  { "sin", "Sin", "x", edf_sin_at, NULL, NULL, sin },
-  { "cos", "Cos", "x", edf_cos_at, NULL, NULL, cos },
-  { "floor", "Floor", "x", NULL, NULL, &edf_slide__floor_op, floor },
-  { "sign", "Sign", "x", NULL, NULL, &edf_slide__sign_op, NULL },
-  { "stop", "Stop", "x", NULL, NULL, &edf_slide__stop_op, NULL }
+  { "sum", "", "_", NULL, NULL },
+  { "mean", "", "_", NULL, NULL },
+  { "max", "", "_", NULL, NULL },
+  { "min", "", "_", NULL, NULL },
+  { "variance", "", "_", NULL, NULL },
+  { "argmax", "", "_", NULL, NULL },
+  { "argmin", "", "_", NULL, NULL },
+  { "softmax", "Softmax", "_", NULL, NULL },
+  { "logsoftmax", "LogSoftmax", "_", NULL, NULL },
+  { "normalize", "NormalizeOver", "_#", NULL, NULL },
+  { "dropout", "Dropout", "x#", NULL, NULL },
+  { "min", "Min", "xx", &edf_min_op, NULL },
+  { "max", "Max", "xx", &edf_max_op, NULL },
+  { "tanh", "Tanh", "x", &edf_tanh_op, tanh },
+  { "relu", "Relu", "x", &edf_relu_op, NULL },
+  { "gelu", "Gelu", "x", &edf_gelu_op, NULL },
+  { "softplus", "Softplus", "x", &edf_softplus_op, NULL },
+  { "sigmoid", "Sigmoid", "x", &edf_sigmoid_op, NULL },
+  { "sig", "", "x", &edf_sigmoid_op, NULL },
+  { "\xCF\x83", "", "x", &edf_sigmoid_op, NULL },
+  { "exp", "Exp", "x", &edf_exp_op, exp },
+  { "log", "Log", "x", &edf_log_op, log },
+  { "ln", "", "x", &edf_log_op, log },
+  { "sqrt", "Sqrt", "x", &edf_sqrt_op, sqrt },
+  { "abs", "Abs", "x", &edf_abs_op, fabs },
+  { "sin", "Sin", "x", &edf_sin_op, sin },
+  { "cos", "Cos", "x", &edf_cos_op, cos },
+  { "floor", "Floor", "x", &edf_slide__floor_op, floor },
+  { "sign", "Sign", "x", &edf_slide__sign_op, NULL },
+  { "stop", "Stop", "x", &edf_slide__stop_op, NULL }
 };
 enum { EDF_SLIDE__SUM_OVER, EDF_SLIDE__MEAN_OVER, EDF_SLIDE__MAX_OVER, EDF_SLIDE__MIN_OVER,
   EDF_SLIDE__VARIANCE_OVER, EDF_SLIDE__ARGMAX_OVER, EDF_SLIDE__ARGMIN_OVER,
@@ -3680,7 +3679,8 @@ static edf_slide__value edf_slide__masks_test(edf_slide__statement *l, unsigned 
     edf_slide__making to;
     if (!(masks >> m & 1) || !edf_slide__mask_for(l, &l->mask[m], both, &mask)) continue;
     edf_slide__value one = edf_slide__mask_test(l, &mask, 1);
-    if (log) one.node = edf_log_at(l->slide->site.file, l->slide->site.line, one.node);
+    if (log)
+      one.node = edf_node1(&edf_log_op, l->slide->site.file, l->slide->site.line, one.node);
     edf_slide__value y = edf_slide__new_value(l, NULL, edf_slide__ref_has(&all.at) |
                                               edf_slide__ref_has(&one.at));
     edf_slide__begin_equation(&to, l, &y.at);
@@ -3942,7 +3942,7 @@ static edf_slide__value edf_slide__compared(edf_slide__statement *l, edf_slide__
 static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide__expr *x,
                                               int log_of) {
   static const edf_op *const rows[] = { &edf_slide__argmax_op, &edf_slide__argmax_op,
-    &edf__softmax_op, &edf__log_softmax_op, &edf_slide__normalize_op };
+    &edf_softmax_op, &edf_log_softmax_op, &edf_slide__normalize_op };
   int kind = x->which, softmax = kind == EDF_SLIDE__SOFTMAX_OVER,
       limit = edf_slide__limit(l, x);
   unsigned own = limit < 0 ? edf_slide__own_masks(l, x) : 0;
@@ -3970,7 +3970,7 @@ static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide
                                -1, log_of);
   if (kind >= EDF_SLIDE__ARGMAX_OVER) {
     const edf_op *is = rows[kind - EDF_SLIDE__ARGMAX_OVER + log_of];
-    const char *name = is == &edf__softmax_op ? "SoftmaxOver" : is == &edf__log_softmax_op
+    const char *name = is == &edf_softmax_op ? "SoftmaxOver" : is == &edf_log_softmax_op
                        ? "LogSoftmaxOver" : is->name;
     return edf_slide__row_node(l, is, name, x->over, &v, NULL, limit, x->number);
   }
@@ -4000,18 +4000,18 @@ static edf_node *edf_slide__softmax_of(edf_node *P) {
     if (once != (1u << e->ref->rank) - 1 || P->size != P->in[0]->size) return NULL;
     P = P->in[0];
   }
-  return P->about == &edf__softmax_op || P->about == &edf_slide__masked_softmax_op ? P : NULL;
+  return P->about == &edf_softmax_op || P->about == &edf_slide__masked_softmax_op ? P : NULL;
 }
 
 /* Returns ln Q for a softmax Q, as a node of the same shape. */
 static edf_node *edf_slide__log_of_softmax(edf_slide__statement *l, const edf_node *Q) {
   const edf__site *at = &l->slide->site;
   int masked = Q->n_in > 1;
-  edf_op about = masked ? edf_slide__masked_log_softmax_op : edf__log_softmax_op;
-  if (!Q->written) return edf_log_softmax_at(at->file, at->line, Q->in[0]);
+  edf_op about = masked ? edf_slide__masked_log_softmax_op : edf_log_softmax_op;
+  if (!Q->written) return edf_node1(&edf_log_softmax_op, at->file, at->line, Q->in[0]);
   about.name = "LogSoftmaxOver";
   edf_node *y = edf__computed(&about, at->file, at->line, Q->n_in, Q->in);
-  y->about = masked ? &edf_slide__masked_log_softmax_op : &edf__log_softmax_op;
+  y->about = masked ? &edf_slide__masked_log_softmax_op : &edf_log_softmax_op;
   *(edf_real *)edf_state(y, sizeof(edf_real)) = (edf_real)masked;
   edf__write(y)->row_dims = Q->written->row_dims;
   y->written->causal = Q->written->causal;
@@ -4045,7 +4045,7 @@ static edf_slide__value edf_slide__log_softmax_of(edf_slide__statement *l, edf_s
     v.at.rank--;
     if (k.node && !edf_slide__misses(l, &k) && edf_slide__is_plain(l, &v) &&
         edf_slide__same_places(&v.at, &k.at)) {
-      k.node = edf_softmax_log_loss_at(at->file, at->line, P->in[0], k.node);
+      k.node = edf_node2(&edf_softmax_log_loss_op, at->file, at->line, P->in[0], k.node);
       k.number = -1;
       return k;
     }
@@ -4062,7 +4062,7 @@ static edf_slide__value edf_slide__log_softmax_of(edf_slide__statement *l, edf_s
   if (v.node && edf_slide__reads_outside(l, x)) {      /* P is 0 there, and ln 0 is added.   */
     l->of[x->which] = edf_slide__with_number(at, &edf_slide__test_op, P, 6);       /* P >= 0  */
     edf_slide__value one = edf_slide__dense(l, edf_slide__tensor_value(l, x));
-    one.node = edf_log_at(at->file, at->line, one.node);
+    one.node = edf_node1(&edf_log_op, at->file, at->line, one.node);
     one = edf_slide__lettered(l, one);
     v.node = edf_slide__terms(l, EDF_SLIDE__SUM, &one.at, &v, &one);
     v.at = one.at;
@@ -4087,7 +4087,7 @@ static edf_slide__expr *edf_slide__copy_of(const edf_slide__expr *x) {
   return copy;
 }
 static int edf_slide__is_exp(const edf_slide__expr *f) {
-  return f->sort == EDF_SLIDE__A_CALL && edf_slide__functions[f->which].unary == edf_exp_at;
+  return f->sort == EDF_SLIDE__A_CALL && edf_slide__functions[f->which].about == &edf_exp_op;
 }
 /* Returns 1 if product x has a factor exp, also in a factor that is a sum of one term. */
 static int edf_slide__has_exp(const edf_slide__expr *x) {
@@ -4249,28 +4249,26 @@ static edf_slide__value edf_slide__wide_value(edf_slide__statement *l, edf_slide
 
 static edf_slide__value edf_slide__call_value(edf_slide__statement *l, edf_slide__expr *x) {
   const edf__site *at = &l->slide->site;
-  edf_slide__unary_at *f = edf_slide__functions[x->which].unary;
-  edf_slide__binary_at *g = edf_slide__functions[x->which].binary;
+  const edf_op *is = edf_slide__functions[x->which].about;
   unsigned has = edf_slide__expr_has(l, x);
   double rate;
-  if (g) {
+  if (!strcmp(edf_slide__functions[x->which].takes, "xx")) {
     edf_slide__value a = edf_slide__wide_value(l, x->in, has),
                      b = edf_slide__wide_value(l, x->in->next, has);
-    return edf_slide__new_value(l, g(at->file, at->line, a.node, b.node), has);
+    return edf_slide__new_value(l, edf_node2(is, at->file, at->line, a.node, b.node),
+                                has);
   }
-  if (f == edf_log_at) {
+  if (is == &edf_log_op) {
     edf_slide__value log = edf_slide__log_value(l, x->in, x);
     if (log.node) return log;
   }
   edf_slide__value v = edf_slide__argument(l, x->in);
-  if (f) v = edf_slide__guarded(l, v, x->masks);
+  if (is && is->backward) v = edf_slide__guarded(l, v, x->masks);
   if (x->which == EDF_SLIDE__DROPOUT_OF) {
     if (!edf_slide__constant(l, x->in->next, &rate) || !(rate >= 0 && rate < 1))
       edf__syntax(l->m.e.scan, x->in->next->at, "the rate is a number, 0 or more and below 1");
     v.node = edf_dropout_at(at->file, at->line, v.node, rate);
-  } else if (f) v.node = f(at->file, at->line, v.node);
-  else v.node = edf_node_at(edf_slide__functions[x->which].about, at->file, at->line, 1,
-                            &v.node, NULL, 0);
+  } else v.node = edf_node1(is, at->file, at->line, v.node);
   return v;
 }
 
@@ -4291,12 +4289,12 @@ static edf_slide__value edf_slide__power_value(edf_slide__statement *l, edf_slid
     edf_slide__value k = edf_slide__value_of(l, x->in->next);  /* as in 0.9^(t-s)             */
     k.number *= log(base);
     k = edf_slide__guarded(l, edf_slide__dense(l, k), x->masks);
-    k.node = edf_exp_at(at->file, at->line, k.node);
+    k.node = edf_node1(&edf_exp_op, at->file, at->line, k.node);
     return k;
   }
   edf_slide__expr *of = x->in, *call = edf_slide__bare(of);
   if (p == -1 && call->sort == EDF_SLIDE__A_CALL &&
-      edf_slide__functions[call->which].unary == edf_sqrt_at) {
+      edf_slide__functions[call->which].about == &edf_sqrt_op) {
     of = call->in;                       /* 1/sqrt(v) is v^(-1/2)                             */
     p = -0.5;
   }
@@ -4306,7 +4304,7 @@ static edf_slide__value edf_slide__power_value(edf_slide__statement *l, edf_slid
   /* A mean over no entries is 0, because its count is at least 1. */
   if (x->which == 2 && edf_slide__has_sort(x->in, EDF_SLIDE__A_TEST))
     v.node = edf_clamp_at(at->file, at->line, v.node, 1, (edf_real)HUGE_VAL);
-  v.node = p == 2 ? edf_square_at(at->file, at->line, v.node)
+  v.node = p == 2 ? edf_node1(&edf_square_op, at->file, at->line, v.node)
                   : edf_pow_at(at->file, at->line, v.node, (edf_real)p);
   return v;
 }
@@ -4986,7 +4984,7 @@ static void edf_slide__add_lines(edf_slide__slide *all, edf_slide__statement *la
         edf__syntax(l->m.e.scan, l->m.e.ref->name, "the lines of %s have one shape, but here "
                     "it is another. To join parts write one line, as in %s[J+K] = a[J] ; c[K]"
                     "\n  %s\n  %s", r->name, r->name, edf__show(sum), edf__show(l->y));
-      sum = sum ? edf_add_at(at->file, at->line, sum, l->y) : l->y;
+      sum = sum ? edf_node2(&edf_add_op, at->file, at->line, sum, l->y) : l->y;
     }
   last->y = sum;
   edf_slide__name_as(sum, last);
@@ -5693,7 +5691,7 @@ static void edf_slide__write_words(edf_page *out, const edf_slide__formula *f, c
 
 /* Writes the bounds of a causal row. An unused entry of a LogSoftmax is not 0 but ln 0. */
 static void edf_slide__write_causal(edf_page *out, const edf_slide__formula *f, int backward) {
-  int n = f->letters.n, is_log = f->y->about == &edf__log_softmax_op && !backward;
+  int n = f->letters.n, is_log = f->y->about == &edf_log_softmax_op && !backward;
   if (!edf_slide__is_causal(f->y) || n < 2) return;
   const char *s = f->letters.name[n - 1], *t = f->letters.name[n - 2];
   if (is_log) edf_write(out, " + ln(1[%s <= %s]) | ", s, t);

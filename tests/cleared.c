@@ -44,7 +44,8 @@ TEST(addresses_are_not_used_again) {
 /* ---- The calls. x is the node that was freed. */
 
 static void nothing(edf_node *y) { (void)y; }
-static const edf_op op = { "Op", NULL, nothing, nothing, "y x", "y@ = x@", "" };
+static const edf_op op = { "Op", NULL, nothing, nothing, "y x", "y@ = x@", "", 0,
+  NULL };
 
 /* Returns another node, which is alive. */
 static edf_node *live(void) {
@@ -118,20 +119,19 @@ static void nest_of(edf_node *a, edf_node *b) {
   edf_nest_of(b ? "ij = ij, ij" : "ij = ij", of);
 }
 
+#define ONE(OF, name) OF(edf_node1(&edf_##name##_op, AT, x))
 #define UNARY(OF) \
-  OF(edf_sigmoid_at(AT, x)) OF(edf_tanh_at(AT, x)) OF(edf_relu_at(AT, x)) \
-  OF(edf_softmax_at(AT, x)) OF(edf_sum_at(AT, x)) OF(edf_mean_at(AT, x)) \
-  OF(edf_exp_at(AT, x)) OF(edf_log_at(AT, x)) OF(edf_square_at(AT, x)) \
-  OF(edf_sqrt_at(AT, x)) OF(edf_gelu_at(AT, x)) OF(edf_softplus_at(AT, x)) \
-  OF(edf_abs_at(AT, x)) OF(edf_sin_at(AT, x)) OF(edf_cos_at(AT, x)) \
+  ONE(OF, sigmoid) ONE(OF, tanh) ONE(OF, relu) ONE(OF, softmax) ONE(OF, sum) ONE(OF, mean) \
+  ONE(OF, exp) ONE(OF, log) ONE(OF, square) ONE(OF, sqrt) ONE(OF, gelu) ONE(OF, softplus) \
+  ONE(OF, abs) ONE(OF, sin) ONE(OF, cos) ONE(OF, log_softmax) \
   OF(edf_leaky_relu_at(AT, x, 1)) OF(edf_pow_at(AT, x, 2)) OF(edf_clamp_at(AT, x, 0, 1)) \
-  OF(edf_log_softmax_at(AT, x)) \
   OF(edf_dropout_at(AT, x, 0.5)) OF(edf_reshape_at(AT, x, "r[b,2,2]"))
+#define TWO(OF, name) \
+  OF(edf_node2(&edf_##name##_op, AT, x, live())) OF(edf_node2(&edf_##name##_op, AT, live(), x))
 #define BINARY(OF, name) OF(name(AT, x, live())) OF(name(AT, live(), x))
 #define BINARIES(OF) \
-  BINARY(OF, edf_add_at) BINARY(OF, edf_sub_at) BINARY(OF, edf_mul_at) \
-  BINARY(OF, edf_log_loss_at) BINARY(OF, edf_div_at) BINARY(OF, edf_min_at) \
-  BINARY(OF, edf_max_at) BINARY(OF, edf_softmax_log_loss_at) BINARY(OF, edf_bce_loss_at) \
+  TWO(OF, add) TWO(OF, sub) TWO(OF, mul) TWO(OF, log_loss) TWO(OF, div) TWO(OF, min) \
+  TWO(OF, max) TWO(OF, softmax_log_loss) TWO(OF, bce_loss) \
   BINARY(OF, edf_mse_at) BINARY(OF, edf_masked_mean_at) BINARY(OF, edf_embed_at)
 #define NODES(OF) \
   OF(edf_compnode_at(AT, "Mine", NULL, nothing, NULL, x, END)) \
@@ -216,7 +216,7 @@ static void build(void) {
   }
   edf_feed(x, zeros, 2);
   h = edf_einsum_at(HW1(3), "h[b,j] = W[I,j] x[b,I]", w, x, END);
-  edf_mean_at(HW1(4), edf_square_at(HW1(4), h));
+  edf_node1(&edf_mean_op, HW1(4), edf_node1(&edf_square_op, HW1(4), h));
 }
 
 /* Each function builds a graph. Then x, w and h are nodes that no call may get. */

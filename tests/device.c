@@ -78,8 +78,8 @@ TEST(a_replay_leaves_gradients_that_count) {
    pass: it stops when it is built. */
 static void reads_classes(int kind, edf_node *k) {
   edf_node *s = edf_parameter("s[2,3]");
-  if (kind == 0) edf_log_loss_at("hw1.c", 3, s, k);
-  if (kind == 1) edf_softmax_log_loss_at("hw1.c", 3, s, k);
+  if (kind == 0) edf_node2(&edf_log_loss_op, "hw1.c", 3, s, k);
+  if (kind == 1) edf_node2(&edf_softmax_log_loss_op, "hw1.c", 3, s, k);
   if (kind == 2) edf_embed_at("hw1.c", 3, edf_parameter("W[3,5]"), k);
 }
 TEST(wrong_classes_stop_before_the_pass) {

@@ -41,9 +41,9 @@ static void find_ops(const char *header) {
   for (const char *c = text; (c = strstr(c, "const edf_op ")) != NULL;) {
     c += strlen("const edf_op ");
     const char *begin = c + strspn(c, "abcdefghijklmnopqrstuvwxyz_[]"), *end;
-    if (strncmp(begin, " = {", 4)) continue;
-    if (!(end = strstr(begin, "};"))) abort();
-    const char *none = strstr(begin, "NULL, NULL, NULL }");      /* an op without a formula   */
+    if (strncmp(begin, " =", 2)) continue;
+    if (!(end = strchr(begin, ';'))) abort();
+    const char *none = strstr(begin, "NULL, NULL, NULL,");       /* an op without a formula   */
     if (!none || none > end) find_names(begin, end);
   }
 }
@@ -402,7 +402,7 @@ static void check_built(const char *tensors, const char *what, void (*build)(voi
   }
 }
 
-/* The op that edf.h shows above edf_node_at. */
+/* The op that edf.h shows above edf_node1. */
 static void cube_forward(edf_node *y) {
   const edf_real *x = y->in[0]->value;
   for (size_t i = 0; i < y->size; i++) y->value[i] = x[i] * x[i] * x[i];
@@ -412,8 +412,8 @@ static void cube_backward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++) edf_addgrad(y->in[0], i, y->grad[i] * 3 * x[i] * x[i]);
 }
 static const edf_op cube_op = { "Cube", NULL, cube_forward, cube_backward, "y x",
-  "y[i] = x[i]^3", "x.grad[i] += y.grad[i] 3 x[i]^2" };
-static void cube(edf_node *x) { edf_node_at(&cube_op, __FILE__, __LINE__, 1, &x, NULL, 0); }
+  "y[i] = x[i]^3", "x.grad[i] += y.grad[i] 3 x[i]^2", 0, NULL };
+#define Cube(x) edf_node1(&cube_op, __FILE__, __LINE__, x)
 
 static void functions(void) {
   edf_node *x = edf_find("x"), *p = edf_find("p"), *w = edf_find("w");
@@ -425,7 +425,7 @@ static void functions(void) {
     Clamp(a, (edf_real)0.25, (edf_real)HUGE_VAL); Clamp(a, -(edf_real)HUGE_VAL, (edf_real)0.25);
     Pow(a, 3); Pow(a, 2); Pow(a, 1); Sum(a); Mean(a);
   }
-  Log(p); Sqrt(p); Pow(p, -1.5); Pow(p, 0); Pow(p, (edf_real)0.3); Dropout(x, 0.4); cube(x);
+  Log(p); Sqrt(p); Pow(p, -1.5); Pow(p, 0); Pow(p, (edf_real)0.3); Dropout(x, 0.4); Cube(x);
 }
 
 TEST(functions_of_one_entry) {

@@ -161,10 +161,10 @@ static void two_losses(void) {
   two.p = edf_parameter_at("hw1.c", 1, "p");
   two.q = edf_parameter_at("hw1.c", 2, "q");
   two.p->value[0] = two.q->value[0] = number;
-  two.h = edf_name(edf_square_at("hw1.c", 3, two.p), "h");
-  two.D = edf_name(edf_mul_at("hw1.c", 4, two.q, two.h), "D");
-  two.G = edf_name(edf_square_at("hw1.c", 5, two.h), "G");
-  two.aside = edf_name(edf_square_at("hw1.c", 6, two.q), "aside");
+  two.h = edf_name(edf_node1(&edf_square_op, "hw1.c", 3, two.p), "h");
+  two.D = edf_name(edf_node2(&edf_mul_op, "hw1.c", 4, two.q, two.h), "D");
+  two.G = edf_name(edf_node1(&edf_square_op, "hw1.c", 5, two.h), "G");
+  two.aside = edf_name(edf_node1(&edf_square_op, "hw1.c", 6, two.q), "aside");
   Forward();
   Backward(two.D);
 }

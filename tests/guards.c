@@ -60,7 +60,7 @@ TEST(a_node_may_have_no_inputs) {
 
 /* The inputs of a node stay what they are when other nodes are built. */
 TEST(a_node_may_have_many_inputs) {
-  static const edf_op many = { "Many", NULL, copy_forward, nothing, "", "", "" };
+  static const edf_op many = { "Many", NULL, copy_forward, nothing, "", "", "", 0, NULL };
   edf_node *p[99], *y;
   for (int i = 0; i < 99; i++) p[i] = edf_parameter("p%d[2]", i);
   y = edf_node_at(&many, __FILE__, __LINE__, 99, p, NULL, 0);

@@ -86,6 +86,15 @@ NODE(power_at, edf_pow_at(from, line, x, (edf_real)-1.5))
 NODE(clamp_at, edf_clamp_at(from, line, x, (edf_real)-0.75, (edf_real)1.5))
 NODE(no_dropout_at, edf_dropout_at(from, line, x, 0))
 NODE(reshape_at, edf_reshape_at(from, line, x, "y[1,1,%d]", (int)x->size))
+#define ONE(name) NODE(name##_at, edf_node1(&edf_##name##_op, from, line, x))
+ONE(sigmoid) ONE(tanh) ONE(relu) ONE(exp) ONE(log) ONE(sqrt) ONE(square) ONE(sum) ONE(mean)
+ONE(softmax) ONE(gelu) ONE(softplus) ONE(abs) ONE(sin) ONE(cos) ONE(log_softmax)
+#define TWO(name) \
+  static edf_node *name##_at(const char *from, int line, edf_node *a, edf_node *b) { \
+    return edf_node2(&edf_##name##_op, from, line, a, b); \
+  }
+TWO(add) TWO(sub) TWO(mul) TWO(log_loss) TWO(softmax_log_loss) TWO(bce_loss) TWO(div) TWO(min)
+TWO(max)
 
 /* ---- The table. Shapes are declarations. An index b makes an Input of BATCH rows. */
 
@@ -118,37 +127,37 @@ typedef struct {
 } definition;
 
 static const definition table[] = {
-  { "Sigmoid", edf_sigmoid_at, NULL, sigmoid, EACH, one, -4, 4, -87, 87, 4, 0 },
-  { "Tanh", edf_tanh_at, NULL, tanh_, EACH, one, -2, 2, -12, 12, 3, 0 },
-  { "Relu", edf_relu_at, NULL, relu, EACH, one, -1, 1, -9, 9, 0, 0 },
-  { "Exp", edf_exp_at, NULL, exp_, EACH, one, -3, 3, -range, range, 2, 0 },
-  { "Log", edf_log_at, NULL, log_, EACH, one, 0.3, 3, 0.001, 50, 2, 0 },
-  { "Sqrt", edf_sqrt_at, NULL, sqrt_, EACH, one, 0.3, 3, 0.001, 1e6, 1, 0 },
-  { "Square", edf_square_at, NULL, square, EACH, one, -2, 2, -9, 9, 1, 0 },
+  { "Sigmoid", sigmoid_at, NULL, sigmoid, EACH, one, -4, 4, -87, 87, 4, 0 },
+  { "Tanh", tanh_at, NULL, tanh_, EACH, one, -2, 2, -12, 12, 3, 0 },
+  { "Relu", relu_at, NULL, relu, EACH, one, -1, 1, -9, 9, 0, 0 },
+  { "Exp", exp_at, NULL, exp_, EACH, one, -3, 3, -range, range, 2, 0 },
+  { "Log", log_at, NULL, log_, EACH, one, 0.3, 3, 0.001, 50, 2, 0 },
+  { "Sqrt", sqrt_at, NULL, sqrt_, EACH, one, 0.3, 3, 0.001, 1e6, 1, 0 },
+  { "Square", square_at, NULL, square, EACH, one, -2, 2, -9, 9, 1, 0 },
   { "LeakyRelu", leaky_relu_at, NULL, leaky_relu, EACH, one, -1, 1, -9, 9, 1, 0 },
-  { "Gelu", edf_gelu_at, NULL, gelu, EACH, one, -2, 2, -5, 5, 16, 1 },
-  { "Softplus", edf_softplus_at, NULL, softplus, EACH, one, -3, 3, -80, 80, 4, 0 },
-  { "Abs", edf_abs_at, NULL, abs_, EACH, one, -3, 3, -9, 9, 0, 0 },
-  { "Sin", edf_sin_at, NULL, sin_, EACH, one, -3, 3, -90, 90, 2, 0 },
-  { "Cos", edf_cos_at, NULL, cos_, EACH, one, -3, 3, -90, 90, 2, 0 },
+  { "Gelu", gelu_at, NULL, gelu, EACH, one, -2, 2, -5, 5, 16, 1 },
+  { "Softplus", softplus_at, NULL, softplus, EACH, one, -3, 3, -80, 80, 4, 0 },
+  { "Abs", abs_at, NULL, abs_, EACH, one, -3, 3, -9, 9, 0, 0 },
+  { "Sin", sin_at, NULL, sin_, EACH, one, -3, 3, -90, 90, 2, 0 },
+  { "Cos", cos_at, NULL, cos_, EACH, one, -3, 3, -90, 90, 2, 0 },
   { "Pow", cube_at, NULL, cube, EACH, one, -2, 2, -9, 9, 4, 0 },
   { "Pow", power_at, NULL, power, EACH, one, 0.3, 3, 0.01, 90, 4, 0 },
   { "Clamp", clamp_at, NULL, clamp, EACH, one, -3, 3, -9, 9, 0, 0 },
   { "Dropout", no_dropout_at, NULL, same, EACH, one, -3, 3, -9, 9, 0, 0 },
   { "Reshape", reshape_at, NULL, same, EACH, numbered, -3, 3, -9, 9, 0, 0 },
-  { "Add", NULL, edf_add_at, add, EACH, pair, -2, 2, -2, 2, 2, 0 },
-  { "Sub", NULL, edf_sub_at, sub, EACH, pair, -2, 2, -2, 2, 2, 0 },
-  { "Mul", NULL, edf_mul_at, mul, EACH, pair, -2, 2, -2, 2, 2, 0 },
-  { "Div", NULL, edf_div_at, quotient, EACH, pair, -2, 2, 0.5, 2, 2, 0 },
-  { "Min", NULL, edf_min_at, least, EACH, pair, -1, 1, -1, 1, 0, 0 },
-  { "Max", NULL, edf_max_at, greatest, EACH, pair, -1, 1, -1, 1, 0, 0 },
-  { "BCELoss", NULL, edf_bce_loss_at, bce, EACH, equal, -3, 3, 0, 1, 8, 1 },
-  { "Softmax", edf_softmax_at, NULL, softmax, EACH, row, -2, 2, -9, 9, 32, 0 },
-  { "LogSoftmax", edf_log_softmax_at, NULL, log_softmax, EACH, row, -2, 2, -9, 9, 8, 9 },
-  { "Sum", edf_sum_at, NULL, same, SUM, one, -1, 2, -9, 9, 16, 99 },
-  { "Mean", edf_mean_at, NULL, same, MEAN, one, -1, 2, -9, 9, 16, 1 },
-  { "LogLoss", NULL, edf_log_loss_at, log_loss, ROW, classes, 0.1, 1, 0, 0, 4, 0.1 },
-  { "SoftmaxLogLoss", NULL, edf_softmax_log_loss_at, softmax_log_loss, ROW, classes, -2, 2,
+  { "Add", NULL, add_at, add, EACH, pair, -2, 2, -2, 2, 2, 0 },
+  { "Sub", NULL, sub_at, sub, EACH, pair, -2, 2, -2, 2, 2, 0 },
+  { "Mul", NULL, mul_at, mul, EACH, pair, -2, 2, -2, 2, 2, 0 },
+  { "Div", NULL, div_at, quotient, EACH, pair, -2, 2, 0.5, 2, 2, 0 },
+  { "Min", NULL, min_at, least, EACH, pair, -1, 1, -1, 1, 0, 0 },
+  { "Max", NULL, max_at, greatest, EACH, pair, -1, 1, -1, 1, 0, 0 },
+  { "BCELoss", NULL, bce_loss_at, bce, EACH, equal, -3, 3, 0, 1, 8, 1 },
+  { "Softmax", softmax_at, NULL, softmax, EACH, row, -2, 2, -9, 9, 32, 0 },
+  { "LogSoftmax", log_softmax_at, NULL, log_softmax, EACH, row, -2, 2, -9, 9, 8, 9 },
+  { "Sum", sum_at, NULL, same, SUM, one, -1, 2, -9, 9, 16, 99 },
+  { "Mean", mean_at, NULL, same, MEAN, one, -1, 2, -9, 9, 16, 1 },
+  { "LogLoss", NULL, log_loss_at, log_loss, ROW, classes, 0.1, 1, 0, 0, 4, 0.1 },
+  { "SoftmaxLogLoss", NULL, softmax_log_loss_at, softmax_log_loss, ROW, classes, -2, 2,
     0, 0, 8, 4 },
   { "MSE", NULL, edf_mse_at, square_of_sub, MEAN, pair, -2, 2, -2, 2, 16, 1 },
   { "MaskedMean", NULL, edf_masked_mean_at, share, SUM, equal, -2, 2, 0.1, 1, 32, 1 },

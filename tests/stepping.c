@@ -15,8 +15,8 @@ static net build(void) {
   n.w = edf_parameter_at("hw1.c", 2, "w[3,2]");
   for (int i = 0; i < 6; i++) n.w->value[i] = (edf_real)(0.3 * i - 0.7);
   n.s = edf_name(Einsum("s[b,j] = w[I,j] x[b,I]", n.w, n.x), "s");
-  n.h = edf_name(edf_tanh_at("hw1.c", 4, n.s), "h");
-  n.q = edf_name(edf_square_at("hw1.c", 5, n.h), "q");
+  n.h = edf_name(edf_node1(&edf_tanh_op, "hw1.c", 4, n.s), "h");
+  n.q = edf_name(edf_node1(&edf_square_op, "hw1.c", 5, n.h), "q");
   n.m = edf_name(Einsum("m[b,j] = h[b,j] h[b,j] q[b,j]", n.h, n.q), "m");
   n.loss = edf_name(Sum(n.m), "loss");
   edf_feed(n.x, data, 2);
@@ -131,8 +131,8 @@ static edf_node *find(void) {
 TEST(a_value_is_traced_to_its_row) {
   edf_real scores[4] = { 0, EDF_REAL_IS_DOUBLE ? -1000 : -200, 3, 4 };
   Input *s = edf_input_at("hw1.c", 1, "s[b,2]");
-  CompNode *P = edf_name(edf_softmax_at("hw1.c", 2, s), "P");
-  CompNode *l = edf_name(edf_log_at("hw1.c", 3, P), "l");
+  CompNode *P = edf_name(edf_node1(&edf_softmax_op, "hw1.c", 2, s), "P");
+  CompNode *l = edf_name(edf_node1(&edf_log_op, "hw1.c", 3, P), "l");
   Square(Sum(l));
   FINDS(NULL, "");                               /* nothing has run */
   edf_feed(s, scores, 2);
@@ -212,7 +212,7 @@ TEST(a_mask_does_not_hide_the_culprit) {
     CompNode *P = masked(&x, &M, is_parameter);
     CompNode *d = Einsum("d[b,i] = x[b,i] - 3 M[0] - u[i]", x, M, edf_parameter("u[2]"));
     edf.parameters[is_parameter]->value[0] = 3;
-    CompNode *r = edf_name(edf_sqrt_at("hw1.c", 7, d), "r");
+    CompNode *r = edf_name(edf_node1(&edf_sqrt_op, "hw1.c", 7, d), "r");
     Sum(Mul(P, r));
     Forward();
     FINDS(r, "r[0,0]|nan|first NaN|Sqrt|hw1.c:7|d[0,0] = -2");
@@ -286,7 +286,7 @@ TEST(an_infinity_of_a_node_is_found) {
   edf_node *M;
   CompNode *P = masked(&x, &M, 0);
   edf_real large[] = { EDF_REAL_IS_DOUBLE ? 1000 : 100, 2 };
-  CompNode *e = edf_name(edf_exp_at("hw1.c", 5, P->in[0]), "e");
+  CompNode *e = edf_name(edf_node1(&edf_exp_op, "hw1.c", 5, P->in[0]), "e");
   CompNode *q = edf_name(edf_pow_at("hw1.c", 6, e, -1), "q");
   Forward();
   FINDS(q, "q[0,1]|inf|Pow|hw1.c:6|e[0,1] = 0"); /* 1 / exp(-inf) */

@@ -2,7 +2,7 @@
    A case is a line or two:
 
      { "s[b,4]", "y[b] = 2 (s[b,J] + 1@", "')'|end" },
-     STOP(edf_add_at(AT, a("a[3]"), c("c[4]")), "Add|$1|$2");
+     STOP(edf_node2(&edf_add_op, AT, a("a[3]"), c("c[4]")), "Add|$1|$2");
 
    * Words are separated by '|'. $1 stands for the tensor that hw1.c:1 declares: its name
      and its line.
@@ -298,15 +298,15 @@ static edf_affine_package affine(const char *w, const char *b) {
 
 TEST(simple_nodes_stop) {
   STOP(edf_affine_at(AT, affine("W[128,10]", "B[10]"),
-                     edf_name(edf_relu_at(HW1(55), fed("x[b,100]", 64)), "h")),
+                     edf_name(edf_node1(&edf_relu_op, HW1(55), fed("x[b,100]", 64)), "h")),
        "Affine|I is 100|I is 128|\"h\" [b=64, 100]|hw1.c:55|$2");
-  STOP(edf_relu_at(AT, NULL), "Relu|NULL");
-  STOP(edf_add_at(AT, a("a[3]"), NULL), "Add|operand 2|NULL");
-  STOP(edf_add_at(AT, a("a[3]"), c("c[4]")), "Add|$1|[3]|$2|[4]");
-  STOP(edf_sub_at(AT, a("a[3,4]"), c("c[3]")), "Sub|$1|$2");
-  STOP(edf_mul_at(AT, a("a[b,4]"), c("c[3,4]")), "Mul|batch|$1|[b, 4]|$2|[3, 4]");
+  STOP(edf_node1(&edf_relu_op, AT, NULL), "Relu|NULL");
+  STOP(edf_node2(&edf_add_op, AT, a("a[3]"), NULL), "Add|operand 2|NULL");
+  STOP(edf_node2(&edf_add_op, AT, a("a[3]"), c("c[4]")), "Add|$1|[3]|$2|[4]");
+  STOP(edf_node2(&edf_sub_op, AT, a("a[3,4]"), c("c[3]")), "Sub|$1|$2");
+  STOP(edf_node2(&edf_mul_op, AT, a("a[b,4]"), c("c[3,4]")), "Mul|batch|$1|[b, 4]|$2|[3, 4]");
   STOP(edf_clamp_at(AT, a("a[3]"), 2, 1), "Clamp|2|1");
-  STOP(edf_softmax_at(AT, a("s")), "Softmax|scalar|$1");
+  STOP(edf_node1(&edf_softmax_op, AT, a("s")), "Softmax|scalar|$1");
   STOP(edf_dropout_at(AT, a("a[3]"), 1), "Dropout|rate|1");
   STOP(edf_reshape_at(AT, a("x[b,4,5]"), "y[b,%d]", 21), "Reshape|21|$1");
   STOP(edf_reshape_at(AT, a("x[b,4,5]"), "y[4,5]"), "Reshape|batch|$1");
@@ -321,15 +321,15 @@ static void label(const char *scores, const char *labels, int at, double number,
   memset(numbers, 0, sizeof numbers);
   numbers[at] = (edf_real)number;
   edf_feed(y, numbers, 2);
-  if (fused) edf_softmax_log_loss_at(AT, s, y);
-  else edf_log_loss_at(AT, s, y);
+  if (fused) edf_node2(&edf_softmax_log_loss_op, AT, s, y);
+  else edf_node2(&edf_log_loss_op, AT, s, y);
   edf_forward();
 }
 
 TEST(losses_stop) {
-  STOP(edf_log_loss_at(AT, a("Q[b,10]"), c("y[b,10]")), "LogLoss|label|$1|$2");
-  STOP(edf_log_loss_at(AT, a("y[b]"), c("Q[b,10]")), "LogLoss|the second operand?|$1|$2");
-  STOP(edf_softmax_log_loss_at(AT, a("Q[b,7,10]"), c("y[b]")), "SoftmaxLogLoss|label|$1|$2");
+  STOP(edf_node2(&edf_log_loss_op, AT, a("Q[b,10]"), c("y[b,10]")), "LogLoss|label|$1|$2");
+  STOP(edf_node2(&edf_log_loss_op, AT, a("y[b]"), c("Q[b,10]")), "LogLoss|the second operand?|$1|$2");
+  STOP(edf_node2(&edf_softmax_log_loss_op, AT, a("Q[b,7,10]"), c("y[b]")), "SoftmaxLogLoss|label|$1|$2");
   STOP(edf_mse_at(AT, a("s[b,3]"), c("y[b,4]")), "MSE|$1|$2");
   STOP(label("s[b,10]", "y[b]", 1, 10, 0), "LogLoss|10|row 1|out of range|0 to 9|$2");
   STOP(label("s[b,10]", "y[b]", 0, -1, 1), "SoftmaxLogLoss|-1|row 0|out of range|0 to 9|$2");
@@ -405,10 +405,10 @@ static const wrong rank_8[] = {
 TEST(messages_of_rank_8_are_whole) {
   CHECK_ALL('E', rank_8);
   CHECK_ALL('L', rank_8);
-  STOP(edf_add_at(AT, a8(), c8()), "\"a\" " A8 "|hw1.c:1|\"c\" " C8 "|hw1.c:2");
-  STOP(edf_div_at(AT, a8(), c8()), "\"a\" " A8 "|hw1.c:1|\"c\" " C8 "|hw1.c:2");
+  STOP(edf_node2(&edf_add_op, AT, a8(), c8()), "\"a\" " A8 "|hw1.c:1|\"c\" " C8 "|hw1.c:2");
+  STOP(edf_node2(&edf_div_op, AT, a8(), c8()), "\"a\" " A8 "|hw1.c:1|\"c\" " C8 "|hw1.c:2");
   STOP(edf_mse_at(AT, b8(), c8()), "\"x\" " B8 "|hw1.c:1|\"c\" " C8 "|hw1.c:2");
-  STOP(edf_log_loss_at(AT, b8(), c("y[b,3,1,4,1,2]")),
+  STOP(edf_node2(&edf_log_loss_op, AT, b8(), c("y[b,3,1,4,1,2]")),
        "y is [b=2, 3, 1, 4, 1, 2], not [b=2, 3, 1, 4, 1, 1, 2]|\"x\" " B8 "|hw1.c:1|"
        "\"y\" [b=2, 3, 1, 4, 1, 2]|hw1.c:2");
   STOP(edf_reshape_at(AT, a8(), "y[3,3,3,3,3,3,3,3]"), "240|\"a\" " A8 "|hw1.c:1");
@@ -455,7 +455,7 @@ TEST(lists_of_operands_are_whole) {
 
 /* ---- Calls that run */
 
-static edf_node *tanh_of(edf_node *x) { return edf_name(edf_tanh_at(AT, x), "h"); }
+static edf_node *tanh_of(edf_node *x) { return edf_name(edf_node1(&edf_tanh_op, AT, x), "h"); }
 
 static edf_node *ran(edf_node *x, int freeze) {
   if (freeze) x->update = edf_frozen;
@@ -553,7 +553,7 @@ static void call_with(int k, edf_node *x) {
 }
 static edf_node *of_kind(int kind) {
   return kind == EDF_INPUT ? fed("x[b,3]", 2) : kind == EDF_PARAMETER ? a("W[2,3]")
-         : edf_name(edf_tanh_at(HW1(1), c("V[2,3]")), "W");
+         : edf_name(edf_node1(&edf_tanh_op, HW1(1), c("V[2,3]")), "W");
 }
 
 TEST(other_kinds_stop) {
