@@ -411,9 +411,9 @@ void edf_push_grad(edf_node *node);
 #define EDF__NODE1(name, x)    edf_node1(&edf_##name##_op, EDF__HERE, x)
 #define EDF__NODE2(name, a, b) edf_node2(&edf_##name##_op, EDF__HERE, a, b)
 extern const edf_op edf_sigmoid_op, edf_tanh_op, edf_relu_op, edf_exp_op, edf_log_op,
-    edf_sqrt_op, edf_square_op, edf_add_op, edf_sub_op, edf_mul_op, edf_sum_op, edf_mean_op,
-    edf_affine_op, edf_softmax_op, edf_log_loss_op, edf_softmax_log_loss_op, edf_bce_loss_op,
-    edf_dropout_op, edf_reshape_op;
+    edf_sqrt_op, edf_square_op, edf_add_op, edf_sub_op, edf_mul_op, edf_div_op, edf_sum_op,
+    edf_mean_op, edf_affine_op, edf_softmax_op, edf_log_loss_op, edf_softmax_log_loss_op,
+    edf_bce_loss_op, edf_dropout_op, edf_reshape_op;
 
 /* Affine: s[b,j] = W[I,j] x[b,I] - B[j]. The bias is subtracted, as on the slides. x has rank 1
    to 4. W [n_in, n_out] starts uniform with variance 1/n_in, and B [n_out] starts as 0. */
@@ -427,11 +427,12 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
 #define edf_tanh(x)    EDF__NODE1(tanh, x)           /* y = tanh(x)          dx += dy (1-y^2) */
 #define edf_relu(x)    EDF__NODE1(relu, x)           /* y = max(0, x)        dx += dy [y > 0] */
 
-/* y = a + b, a - b, a b. The shapes are equal, or one operand has the last dimensions of
-   the other and is repeated along the rest. */
+/* y = a + b, a - b, a b, a / b. The shapes are equal, or one operand has the last dimensions
+   of the other and is repeated along the rest. */
 #define edf_add(a, b)  EDF__NODE2(add, a, b)
 #define edf_sub(a, b)  EDF__NODE2(sub, a, b)
 #define edf_mul(a, b)  EDF__NODE2(mul, a, b)         /* da += dy b        db += dy a          */
+#define edf_div(a, b)  EDF__NODE2(div, a, b)         /* da += dy / b      db -= dy y / b      */
 
 /* Softmax over the last index k: P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j]). */
 #define edf_softmax(s) EDF__NODE1(softmax, s)
@@ -2306,7 +2307,7 @@ edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) {
 /* ==== >>products  Products, softmax, losses ============================================== */
 
 /* ---- Add, Sub, Mul   The operand of lower rank is repeated along the first dimensions ---- */
-static void edf__pair_shape_of_dots(edf_node *y) { edf_shape_by(y, "... = ..., ..."); }
+static void edf__pair_shape(edf_node *y) { edf_shape_by(y, "... = ..., ..."); }
 
 /* y = a + b     a.grad += y.grad     b.grad += y.grad */
 static void edf__add_forward(edf_node *y) {
@@ -2317,7 +2318,7 @@ static void edf__add_backward(edf_node *y) {
   edf_loops("... += ...", edf_grads(y->in[0]), edf_grads(y), edf_one);
   edf_loops("... += ...", edf_grads(y->in[1]), edf_grads(y), edf_one);
 }
-const edf_op edf_add_op = { "Add", edf__pair_shape_of_dots, edf__add_forward,
+const edf_op edf_add_op = { "Add", edf__pair_shape, edf__add_forward,
   edf__add_backward, "y a b", "y[i] = a[i] + b[i]",
   "a.grad[i] += y.grad[i]\nb.grad[i] += y.grad[i]", EDF_LOOPS | EDF_TESTED, NULL };
 
@@ -2330,7 +2331,7 @@ static void edf__sub_backward(edf_node *y) {
   edf_loops("... += ...", edf_grads(y->in[0]), edf_grads(y), edf_one);
   edf_loops("... -= ...", edf_grads(y->in[1]), edf_grads(y), edf_one);
 }
-const edf_op edf_sub_op = { "Sub", edf__pair_shape_of_dots, edf__sub_forward,
+const edf_op edf_sub_op = { "Sub", edf__pair_shape, edf__sub_forward,
   edf__sub_backward, "y a b", "y[i] = a[i] - b[i]",
   "a.grad[i] += y.grad[i]\nb.grad[i] -= y.grad[i]", EDF_LOOPS | EDF_TESTED, NULL };
 
@@ -2343,7 +2344,7 @@ static void edf__mul_backward(edf_node *y) {
   edf_loops("... += ..., ...", edf_grads(a), edf_grads(y), edf_values(b));
   edf_loops("... += ..., ...", edf_grads(b), edf_values(a), edf_grads(y));
 }
-const edf_op edf_mul_op = { "Mul", edf__pair_shape_of_dots, edf__mul_forward,
+const edf_op edf_mul_op = { "Mul", edf__pair_shape, edf__mul_forward,
   edf__mul_backward, "y a b", "y[i] = a[i] b[i]",
   "a.grad[i] += y.grad[i] b[i]\nb.grad[i] += a[i] y.grad[i]", EDF_LOOPS | EDF_TESTED, NULL };
 
@@ -3225,50 +3226,12 @@ EDF__C_END
 EDF__C_BEGIN
 #define edf_exp(x)     EDF__NODE1(exp, x)            /* y = exp(x)           dx += dy y       */
 #define edf_log(x)     EDF__NODE1(log, x)            /* y = ln(x)            dx += dy / x     */
+#define edf_sqrt(x)    EDF__NODE1(sqrt, x)           /* y = sqrt(x)          dx += dy / (2 y) */
 #define edf_square(x)  EDF__NODE1(square, x)         /* y = x^2              dx += dy 2 x     */
-
-/* Sqrt: y = sqrt(x).   dx += dy / (2 y)       Div: y = a / b, shapes as Add.
-   da += dy / b    db -= dy y / b
-   LeakyRelu: y = x if x > 0, else slope x.   dx += dy (1 if x > 0, else slope)
-   Gelu: y = x/2 (1 + tanh(c (x + 0.044715 x^3))), c = sqrt(2/pi) (Hendrycks, Gimpel 2016).
-         dx += dy (s + x s (1-s) 2 c (1 + 0.134145 x^2)), s = sigmoid(2 c (x + 0.044715 x^3))
-   Softplus: y = ln(1 + exp(x)).   dx += dy / (1+exp(-x))
-   Abs: y = |x|.  dx += dy sign(x)         Sin: dx += dy cos(x)         Cos: dx -= dy sin(x)
-   Pow: y = x^p for a number p.    dx += dy p x^(p-1)
-   Clamp: y = min(max(x, lo), hi) for numbers lo <= hi.    dx += dy [lo <= x <= hi]
-   Min, Max: of two nodes, with shapes as Add.    da += dy [a is chosen]    db += dy [b is]
-   At kinks: sign(0) = 0, Clamp passes the gradient at lo and hi (both as in PyTorch), and if a
-   and b are equal, a is chosen. A NaN stays NaN in Forward. In Backward, a slope of exactly 0
-   stops a NaN or an infinity of y.grad: x.grad gets 0. Examples are x^2, x^3 and |x| at 0, and
-   Clamp outside of lo and hi. Relu, Min and Max stop it at an entry that is not chosen. A
-   product, such as x x in an equation, does not stop it, since 0 times infinity is NaN. Nor do
-   Exp, Tanh, Sigmoid and Gelu. */
-extern const edf_op edf_div_op, edf_min_op, edf_max_op, edf_gelu_op, edf_softplus_op,
-    edf_abs_op, edf_sin_op, edf_cos_op, edf_leaky_relu_op, edf_pow_op, edf_clamp_op,
-    edf_log_softmax_op;
-#define edf_sqrt(x)              EDF__NODE1(sqrt, x)
-#define edf_div(a, b)            EDF__NODE2(div, a, b)
-#define edf_leaky_relu(x, slope) edf_leaky_relu_at(EDF__HERE, x, slope)
-#define edf_gelu(x)              EDF__NODE1(gelu, x)
-#define edf_softplus(x)          EDF__NODE1(softplus, x)
-#define edf_abs(x)               EDF__NODE1(abs, x)
-#define edf_sin(x)               EDF__NODE1(sin, x)
-#define edf_cos(x)               EDF__NODE1(cos, x)
-#define edf_pow(x, p)            edf_pow_at(EDF__HERE, x, p)
-#define edf_clamp(x, lo, hi)     edf_clamp_at(EDF__HERE, x, lo, hi)
-#define edf_min(a, b)            EDF__NODE2(min, a, b)
-#define edf_max(a, b)            EDF__NODE2(max, a, b)
-edf_node *edf_leaky_relu_at(const char *file, int line, edf_node *x, edf_real slope);
-edf_node *edf_pow_at(const char *file, int line, edf_node *x, edf_real p);
-edf_node *edf_clamp_at(const char *file, int line, edf_node *x, edf_real lo, edf_real hi);
 
 /* SoftmaxLogLoss: LogLoss from scores, exact also for tiny probabilities.
    l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]] */
 #define edf_softmax_log_loss(s, y) EDF__NODE2(softmax_log_loss, s, y)
-
-/* LogSoftmax, the logarithm of Softmax, stable: y[b,k] = s[b,k] - ln sum_j exp(s[b,j]).
-   s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_j y.grad[b,j] */
-#define edf_log_softmax(s) EDF__NODE1(log_softmax, s)
 
 /* BCELoss: cross entropy of yes-or-no scores s[i] and targets y[i] from 0 to 1,
    l[i] = -y ln p - (1-y) ln(1-p) with p = 1/(1+exp(-s)), computed as ln(1 + exp(s)) - y s.
@@ -3380,138 +3343,12 @@ static void edf__square_backward(edf_node *y) {
 const edf_op edf_square_op = { "Square", NULL, edf__square_forward, edf__square_backward, "y x",
   "y[i] = x[i]^2", "x.grad[i] += y.grad[i] 2 x[i]", EDF_TESTED, NULL };
 
-/* ---- Functions of one entry   y[i] = f(x[i])     x.grad[i] += y.grad[i] f'(x[i])
-   Each is an op, a line of f, a line of f' and a macro. p and q are the numbers of the state.
-   They are computed in double. A slope of exactly 0 stops an infinite or NaN y.grad. ---- */
-static void edf__function_forward(edf_node *y);
-static void edf__function_backward(edf_node *y);
-#define EDF__FUNCTION(name, formula, gradient) \
-  { name, NULL, edf__function_forward, edf__function_backward, "y x", formula, gradient, \
-    EDF_TESTED, NULL }
-const edf_op edf_softplus_op =
-  EDF__FUNCTION("Softplus", "y[i] = ln(1 + exp(x[i]))", "x.grad[i] += y.grad[i] sigmoid(x[i])");
-const edf_op edf_leaky_relu_op =
-  EDF__FUNCTION("LeakyRelu", "y[i] = max(0, x[i]) + p min(0, x[i])",
-                "x.grad[i] += y.grad[i] (1[x[i] > 0] + p 1[x[i] <= 0])");
-const edf_op edf_abs_op =
-  EDF__FUNCTION("Abs", "y[i] = max(x[i], -x[i])",
-                "x.grad[i] += y.grad[i] (1[x[i] > 0] - 1[x[i] < 0])");
-const edf_op edf_sin_op =
-  EDF__FUNCTION("Sin", "y[i] = sin(x[i])", "x.grad[i] += y.grad[i] cos(x[i])");
-const edf_op edf_cos_op =
-  EDF__FUNCTION("Cos", "y[i] = cos(x[i])", "x.grad[i] -= y.grad[i] sin(x[i])");
-const edf_op edf_pow_op =
-  EDF__FUNCTION("Pow", "y[i] = x[i]^p", "x.grad[i] += y.grad[i] p x[i]^(p-1)");
-const edf_op edf_clamp_op =
-  EDF__FUNCTION("Clamp", "y[i] = min(max(x[i], p), q)",
-                "x.grad[i] += y.grad[i] 1[p <= x[i]] 1[x[i] <= q]");
-static const edf_op edf__clamp_below_op =
-  EDF__FUNCTION("Clamp", "y[i] = max(x[i], p)", "x.grad[i] += y.grad[i] 1[p <= x[i]]");
-static const edf_op edf__clamp_above_op =
-  EDF__FUNCTION("Clamp", "y[i] = min(x[i], q)", "x.grad[i] += y.grad[i] 1[x[i] <= q]");
-
-static double edf__f(const edf_op *is, double x, double p, double q) {
-  if (is == &edf_softplus_op) return (x < 0 ? 0 : x) + log1p(exp(x < 0 ? x : -x));
-  if (is == &edf_leaky_relu_op) return x > 0 ? x : p * x;
-  if (is == &edf_abs_op) return fabs(x);
-  if (is == &edf_sin_op) return sin(x);
-  if (is == &edf_cos_op) return cos(x);
-  if (is == &edf_pow_op) return pow(x, p);
-  return x < p ? p : x > q ? q : x;      /* Clamp */
-}
-static double edf__slope_of_f(const edf_op *is, double x, double p, double q) {
-  if (is == &edf_softplus_op) return 1 / (1 + exp(-x));
-  if (is == &edf_leaky_relu_op) return x > 0 ? 1 : p;
-  if (is == &edf_abs_op) return x > 0 ? 1 : x < 0 ? -1 : 0;
-  if (is == &edf_sin_op) return cos(x);
-  if (is == &edf_cos_op) return -sin(x);
-  if (is == &edf_pow_op) return p == 0 ? 0 : p * pow(x, p - 1);
-  return x < p || x > q ? 0 : 1;
-}
-/* Returns number k of the state, or 0 if the node has no state. */
-static double edf__number_of(const edf_node *y, int k) {
-  return y->state ? (double)((const edf_real *)y->state)[k] : 0;
-}
-static void edf__function_forward(edf_node *y) {
-  const edf_real *x = y->in[0]->value;
-  double p = edf__number_of(y, 0), q = edf__number_of(y, 1);
-  for (size_t i = 0; i < y->size; i++)
-    y->value[i] = (edf_real)edf__f(y->about, (double)x[i], p, q);
-}
-static void edf__function_backward(edf_node *y) {
-  const edf_real *x = y->in[0]->value;
-  double p = edf__number_of(y, 0), q = edf__number_of(y, 1);
-  for (size_t i = 0; i < y->size; i++) {
-    double slope = edf__slope_of_f(y->about, (double)x[i], p, q);
-    edf_addgrad(y->in[0], i, slope == 0 ? 0 : (edf_real)((double)y->grad[i] * slope));
-  }
-}
-static edf_node *edf__function_at(const edf_op *is, const char *file, int line, edf_node *x,
-                                  edf_real p, edf_real q) {
-  edf_real state[2] = { p, q };
-  return edf_node_at(is, file, line, 1, &x, state, sizeof state);
-}
-edf_node *edf_leaky_relu_at(const char *file, int line, edf_node *x, edf_real slope) {
-  return edf__function_at(&edf_leaky_relu_op, file, line, x, slope, 0);
-}
-edf_node *edf_pow_at(const char *file, int line, edf_node *x, edf_real p) {
-  return edf__function_at(&edf_pow_op, file, line, x, p, 0);
-}
-edf_node *edf_clamp_at(const char *file, int line, edf_node *x, edf_real lo, edf_real hi) {
-  edf__site at = { "Clamp", file, line };
-  if (!(lo <= hi)) edf__fail(at, "lo is %g, above hi, %g", (double)lo, (double)hi);
-  const edf_op *is = hi == (edf_real)HUGE_VAL ? &edf__clamp_below_op
-                     : lo == -(edf_real)HUGE_VAL ? &edf__clamp_above_op : &edf_clamp_op;
-  return edf__function_at(is, file, line, x, lo, hi);
-}
-
-/* ---- Gelu, as y = x sigmoid(u) with u = 2 c (x + 0.044715 x^3). */
-static const edf_real edf__gelu_c = (edf_real)1.5957691216057308;             /* 2 c          */
-static const edf_real edf__gelu_d = (edf_real)(1.5957691216057308 * 0.044715);
-
-static void edf__gelu_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  EDF__SHARED_LOOP(y->size)
-  for (size_t i = 0; i < y->size; i++) {
-    edf_real v = x->value[i], u = v * (edf__gelu_c + edf__gelu_d * v * v);
-    y->value[i] = v / (1 + edf__exp(-u));
-  }
-}
-static void edf__gelu_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  edf_real *dx = x->grad;
-  if (!dx) return;
-  EDF__SHARED_LOOP(y->size)
-  for (size_t i = 0; i < y->size; i++) {
-    edf_real v = x->value[i], u = v * (edf__gelu_c + edf__gelu_d * v * v);
-    edf_real s = 1 / (1 + edf__exp(-u)), du = edf__gelu_c + 3 * edf__gelu_d * v * v;
-    dx[i] += y->grad[i] * (s + v * s * (1 - s) * du);
-  }
-}
-const edf_op edf_gelu_op = { "Gelu", NULL, edf__gelu_forward, edf__gelu_backward,
-  "y x", "y[i] = x[i] sigmoid(1.5957691216 (x[i] + 0.044715 x[i]^3))",
-  "x.grad[i] += y.grad[i] sigmoid(1.5957691216 (x[i] + 0.044715 x[i]^3))\n"
-  "x.grad[i] += y.grad[i] y[i] sigmoid(-1.5957691216 (x[i] + 0.044715 x[i]^3)) "
-  "1.5957691216 (1 + 0.134145 x[i]^2)", EDF_TESTED, NULL };
-
 /* Returns the inputs of a node as lines of a message. */
 static const char *edf__show_inputs(const edf_node *y) {
   const char *lines = "";
   for (int k = 0; k < y->n_in; k++) lines = edf__text("%s\n  %s", lines, edf__show(y->in[k]));
   return lines;
 }
-static void edf__pair_shape(edf_node *y) {
-  edf_node *a = y->in[0], *b = y->in[1], *longer = a->rank >= b->rank ? a : b;
-  edf_node *shorter = longer == a ? b : a;
-  int skip = longer->rank - shorter->rank, equal = 1;
-  for (int d = 0; d < shorter->rank; d++) equal &= shorter->dim[d] == longer->dim[skip + d];
-  if (!equal)
-    edf__fail(edf__site_of(y), "the shapes must be equal, or one the last part of the other%s",
-              edf__show_inputs(y));
-  y->rank = longer->rank;
-  memcpy(y->dim, longer->dim, sizeof y->dim);
-}
-
 /* ---- Div   y = a / b     a.grad += y.grad / b     b.grad -= y.grad y / b
    The shorter operand repeats: entry i of y meets entry i mod size of each operand. ---- */
 static void edf__div_forward(edf_node *y) {
@@ -3552,34 +3389,6 @@ static const edf_op edf__masked_op = { "Masked", edf__pair_shape, edf__masked_fo
   edf__masked_backward, "y a b", "y[i] = a[i] b[i]",
   "a.grad[i] += y.grad[i] b[i]\nb.grad[i] += y.grad[i] a[i]", EDF_TESTED, NULL };
 
-/* ---- Max, Min   y = the greater, the lesser     The chosen one receives y.grad. ---- */
-static int edf__takes_first(const edf_node *y, edf_real a, edf_real b) {
-  return a != a || (y->about == &edf_max_op ? b <= a : a <= b);
-}
-static void edf__choice_forward(edf_node *y) {
-  const edf_node *a = y->in[0], *b = y->in[1];
-  for (size_t i = 0; i < y->size; i++) {
-    edf_real v = a->value[i % a->size], w = b->value[i % b->size];
-    y->value[i] = edf__takes_first(y, v, w) ? v : w;
-  }
-}
-static void edf__choice_backward(edf_node *y) {
-  edf_node *a = y->in[0], *b = y->in[1];
-  for (size_t i = 0; i < y->size; i++) {
-    int first = edf__takes_first(y, a->value[i % a->size], b->value[i % b->size]);
-    edf_addgrad(a, i % a->size, first ? y->grad[i] : 0);
-    edf_addgrad(b, i % b->size, first ? 0 : y->grad[i]);
-  }
-}
-const edf_op edf_max_op = { "Max", edf__pair_shape, edf__choice_forward, edf__choice_backward,
-  "y a b", "y[i] = max(a[i], b[i])",
-  "a.grad[i] += y.grad[i] 1[b[i] <= a[i]]\nb.grad[i] += y.grad[i] 1[b[i] > a[i]]",
-  EDF_TESTED, NULL };
-const edf_op edf_min_op = { "Min", edf__pair_shape, edf__choice_forward, edf__choice_backward,
-  "y a b", "y[i] = min(a[i], b[i])",
-  "a.grad[i] += y.grad[i] 1[a[i] <= b[i]]\nb.grad[i] += y.grad[i] 1[a[i] > b[i]]",
-  EDF_TESTED, NULL };
-
 /* ---- SoftmaxLogLoss. The state is P = softmax(s). The greatest entry of a row has P = 1/Z,
    with Z the sum of exp(s - max): l = -ln(max P) + max s - s[y] is exact if P[y] is tiny. */
 static void edf__softmax_log_loss_forward(edf_node *l) {
@@ -3608,34 +3417,6 @@ const edf_op edf_softmax_log_loss_op = { "SoftmaxLogLoss", edf__loss_shape,
   "s.grad[b,k] += l.grad[b] (exp(s[b,k]) / sum_K exp(s[b,K]) - 1[k = y[b]])",
   EDF_TESTED, NULL };
 
-/* ---- LogSoftmax. The logarithm of an unused entry is minus infinity. */
-static void edf__log_softmax_forward(edf_node *y) {
-  edf_node *s = y->in[0];
-  size_t K = edf__columns(y);
-  for (size_t b = 0; b < y->size; b += K) {
-    size_t n = edf__row_end(y, b / K, K);
-    edf_real *row = y->value + b, max = edf__largest(s->value + b, (ptrdiff_t)n);
-    for (size_t k = 0; k < n; k++) row[k] = edf__exp(s->value[b + k] - max);
-    edf_real ln_Z = edf__ln(edf__total(row, (ptrdiff_t)n));
-    for (size_t k = 0; k < K; k++)
-      row[k] = k < n ? (s->value[b + k] - max) - ln_Z : -(edf_real)HUGE_VAL;
-  }
-}
-static void edf__log_softmax_backward(edf_node *y) {
-  edf_node *s = y->in[0];
-  size_t K = edf__columns(y);
-  for (size_t b = 0; b < y->size; b += K) {
-    size_t n = edf__row_end(y, b / K, K);
-    edf_real sum = edf__total(y->grad + b, (ptrdiff_t)n);
-    for (size_t k = b; k < b + n; k++)
-      edf_addgrad(s, k, y->grad[k] - edf__exp(y->value[k]) * sum);
-  }
-}
-const edf_op edf_log_softmax_op = { "LogSoftmax", edf__softmax_shape,
-  edf__log_softmax_forward, edf__log_softmax_backward, "y s",
-  "y[b,k] = s[b,k] - ln sum_K exp(s[b,K])",
-  "s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_K y.grad[b,K]", EDF_TESTED, NULL };
-
 /* ---- BCELoss, without the logarithm of 0 */
 static void edf__bce_shape(edf_node *l) {
   edf_node *s = l->in[0], *y = l->in[1];
@@ -3646,7 +3427,7 @@ static void edf__bce_shape(edf_node *l) {
 static void edf__bce_forward(edf_node *l) {
   edf_node *s = l->in[0], *y = l->in[1];
   for (size_t i = 0; i < l->size; i++) {
-    double x = (double)s->value[i], ln = edf__f(&edf_softplus_op, x, 0, 0);
+    double x = (double)s->value[i], ln = (x < 0 ? 0 : x) + log1p(exp(x < 0 ? x : -x));
     l->value[i] = (edf_real)(ln - (double)y->value[i] * x);
   }
 }
@@ -5649,21 +5430,10 @@ EDF__C_END
 /* ==== >>names  Short names of all that follows Part One ================================= */
 #if !defined(EDF_NO_SHORT_NAMES) && !defined(EDF__MORE_NAMES)
 #define EDF__MORE_NAMES
-#define LogSoftmax      edf_log_softmax
-#define LeakyRelu       edf_leaky_relu
-#define Gelu            edf_gelu
-#define Softplus        edf_softplus
-#define Abs             edf_abs
-#define Sin             edf_sin
-#define Cos             edf_cos
-#define Pow             edf_pow
-#define Clamp           edf_clamp
-#define Min             edf_min
-#define Max             edf_max
-#define Div             edf_div
 #define Exp             edf_exp
 #define Log             edf_log
 #define Square          edf_square
+#define Div             edf_div
 #define SoftmaxLogLoss  edf_softmax_log_loss
 #define Sqrt            edf_sqrt
 #define BCELoss         edf_bce_loss

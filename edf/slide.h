@@ -18,17 +18,17 @@
 
    Private names of edf.h that are used here, in edf/layers.h and in edf/judge.h:
 
-     EDF__ADD EDF__ASSIGN EDF__NESTS EDF__NORETURN EDF__PART EDF__SHOWN EDF__USED
-     edf__accept edf__add_compnode edf__alloc edf__append_leaf edf__array_of edf__block
-     edf__call_of edf__canonical edf__caret edf__caught edf__check_exists
+     EDF__ADD EDF__ASSIGN EDF__NESTS EDF__NORETURN EDF__PART EDF__SHARED_LOOP EDF__SHOWN
+     EDF__USED edf__accept edf__add_compnode edf__alloc edf__append_leaf edf__array_of
+     edf__block edf__call_of edf__canonical edf__caret edf__caught edf__check_exists
      edf__check_operands edf__class_in edf__columns edf__compare_names edf__computed
-     edf__contract edf__contraction edf__dot edf__entry edf__expect edf__fail edf__fill
-     edf__found edf__free edf__free_list edf__grow edf__header edf__identifier edf__infer
-     edf__is_capital edf__is_digit edf__is_letter edf__label edf__lower edf__message
-     edf__n_nodes edf__new_node edf__nth edf__operands edf__peek edf__print_node
-     edf__read_declared edf__read_number edf__scan edf__scan_of edf__show edf__site
-     edf__syntax edf__text edf__texts edf__total edf__upper edf__vtext edf__whole
-     edf__without_batch edf__write
+     edf__contract edf__contraction edf__dot edf__entry edf__exp edf__expect edf__fail
+     edf__fill edf__found edf__free edf__free_list edf__grow edf__header edf__identifier
+     edf__infer edf__is_capital edf__is_digit edf__is_letter edf__label edf__largest edf__ln
+     edf__lower edf__message edf__n_nodes edf__new_node edf__nth edf__operands edf__peek
+     edf__print_node edf__read_declared edf__read_number edf__row_end edf__scan edf__scan_of
+     edf__show edf__site edf__softmax_shape edf__syntax edf__text edf__texts edf__total
+     edf__upper edf__vtext edf__whole edf__without_batch edf__write
 
    A text becomes nodes in these stages. Search for the names of their chapters.
      >>read     edf_slide__read_line     text -> lines -> trees
@@ -39,8 +39,9 @@
      >>steps    edf_slide__recur         a recurrence, step by step
      >>write    edf_slide__write_equation  equation -> line, swap rule -> loops; >>formulas
    An equation is compiled in >>contractions, >>reach, >>einsum and >>rewriting. >>trees has the
-   trees and the function table, >>rows the nodes that only texts make. >>build runs the stages:
-   edf_slide__run_slide. edf/judge.h runs >>lower again, over the tree of a line. */
+   trees and the function table. >>functions has further nodes, and >>rows nodes that only texts
+   make. >>build runs the stages: edf_slide__run_slide. edf/judge.h runs >>lower again, over the
+   tree of a line. */
 #if !defined(EDF_H) || \
     (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_IMPLEMENTED))
 #include "../edf.h"
@@ -174,6 +175,43 @@ void edf_print_equations(FILE *out);
 #endif
 
 
+/* ---- Further nodes, for C calls and for texts.
+   LeakyRelu: y = x if x > 0, else slope x.   dx += dy (1 if x > 0, else slope)
+   Gelu: y = x/2 (1 + tanh(c (x + 0.044715 x^3))), c = sqrt(2/pi) (Hendrycks, Gimpel 2016).
+         dx += dy (s + x s (1-s) 2 c (1 + 0.134145 x^2)), s = sigmoid(2 c (x + 0.044715 x^3))
+   Softplus: y = ln(1 + exp(x)).   dx += dy / (1+exp(-x))
+   Abs: y = |x|.  dx += dy sign(x)         Sin: dx += dy cos(x)         Cos: dx -= dy sin(x)
+   Pow: y = x^p for a number p.    dx += dy p x^(p-1)
+   Clamp: y = min(max(x, lo), hi) for numbers lo <= hi.    dx += dy [lo <= x <= hi]
+   Min, Max: of two nodes, with shapes as Add.    da += dy [a is chosen]    db += dy [b is]
+   At kinks: sign(0) = 0, Clamp passes the gradient at lo and hi (both as in PyTorch), and if a
+   and b are equal, a is chosen. A NaN stays NaN in Forward. In Backward, a slope of exactly 0
+   stops a NaN or an infinity of y.grad: x.grad gets 0. Examples are x^2, x^3 and |x| at 0, and
+   Clamp outside of lo and hi. Relu, Min and Max stop it at an entry that is not chosen. A
+   product, such as x x in an equation, does not stop it, since 0 times infinity is NaN. Nor do
+   Exp, Tanh, Sigmoid and Gelu. */
+#define EDF_SLIDE__NODE1(name, x)    edf_node1(&edf_##name##_op, EDF_SLIDE__HERE, x)
+#define EDF_SLIDE__NODE2(name, a, b) edf_node2(&edf_##name##_op, EDF_SLIDE__HERE, a, b)
+extern const edf_op edf_min_op, edf_max_op, edf_gelu_op, edf_softplus_op, edf_abs_op,
+    edf_sin_op, edf_cos_op, edf_leaky_relu_op, edf_pow_op, edf_clamp_op, edf_log_softmax_op;
+#define edf_leaky_relu(x, slope) edf_leaky_relu_at(EDF_SLIDE__HERE, x, slope)
+#define edf_gelu(x)              EDF_SLIDE__NODE1(gelu, x)
+#define edf_softplus(x)          EDF_SLIDE__NODE1(softplus, x)
+#define edf_abs(x)               EDF_SLIDE__NODE1(abs, x)
+#define edf_sin(x)               EDF_SLIDE__NODE1(sin, x)
+#define edf_cos(x)               EDF_SLIDE__NODE1(cos, x)
+#define edf_pow(x, p)            edf_pow_at(EDF_SLIDE__HERE, x, p)
+#define edf_clamp(x, lo, hi)     edf_clamp_at(EDF_SLIDE__HERE, x, lo, hi)
+#define edf_min(a, b)            EDF_SLIDE__NODE2(min, a, b)
+#define edf_max(a, b)            EDF_SLIDE__NODE2(max, a, b)
+edf_node *edf_leaky_relu_at(const char *file, int line, edf_node *x, edf_real slope);
+edf_node *edf_pow_at(const char *file, int line, edf_node *x, edf_real p);
+edf_node *edf_clamp_at(const char *file, int line, edf_node *x, edf_real lo, edf_real hi);
+
+/* LogSoftmax, the logarithm of Softmax, stable: y[b,k] = s[b,k] - ln sum_j exp(s[b,j]).
+   s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_j y.grad[b,j] */
+#define edf_log_softmax(s) EDF_SLIDE__NODE1(log_softmax, s)
+
 /* ---- The compiled form of an equation, for tools. It is what runs. Prints, ONNX, the GPU and
    the trace read it. edf_contraction_of returns NULL for a node without an equation.
 
@@ -267,6 +305,17 @@ edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k);
 #define Embed           edf_embed
 #define Recurrence      edf_recurrence
 #define Einsum          edf_einsum
+#define LogSoftmax      edf_log_softmax
+#define LeakyRelu       edf_leaky_relu
+#define Gelu            edf_gelu
+#define Softplus        edf_softplus
+#define Abs             edf_abs
+#define Sin             edf_sin
+#define Cos             edf_cos
+#define Pow             edf_pow
+#define Clamp           edf_clamp
+#define Min             edf_min
+#define Max             edf_max
 #define Equations       edf_equations
 #endif
 #endif /* EDF_SLIDE_4_H */
@@ -1068,6 +1117,181 @@ static void edf_slide__check_known(const edf_contraction *m) {
                   "Add '| %s<n'", name, name);
   }
 }
+
+/* ==== >>functions  Further nodes ========================================================== */
+
+/* ---- Functions of one entry   y[i] = f(x[i])     x.grad[i] += y.grad[i] f'(x[i])
+   Each is an op, a line of f, a line of f' and a macro. p and q are the numbers of the state.
+   They are computed in double. A slope of exactly 0 stops an infinite or NaN y.grad. ---- */
+static void edf_slide__function_forward(edf_node *y);
+static void edf_slide__function_backward(edf_node *y);
+#define EDF_SLIDE__FUNCTION(name, formula, gradient) \
+  { name, NULL, edf_slide__function_forward, edf_slide__function_backward, "y x", formula, \
+    gradient, EDF_TESTED, NULL }
+const edf_op edf_softplus_op =
+  EDF_SLIDE__FUNCTION("Softplus", "y[i] = ln(1 + exp(x[i]))",
+                      "x.grad[i] += y.grad[i] sigmoid(x[i])");
+const edf_op edf_leaky_relu_op =
+  EDF_SLIDE__FUNCTION("LeakyRelu", "y[i] = max(0, x[i]) + p min(0, x[i])",
+                      "x.grad[i] += y.grad[i] (1[x[i] > 0] + p 1[x[i] <= 0])");
+const edf_op edf_abs_op =
+  EDF_SLIDE__FUNCTION("Abs", "y[i] = max(x[i], -x[i])",
+                      "x.grad[i] += y.grad[i] (1[x[i] > 0] - 1[x[i] < 0])");
+const edf_op edf_sin_op =
+  EDF_SLIDE__FUNCTION("Sin", "y[i] = sin(x[i])", "x.grad[i] += y.grad[i] cos(x[i])");
+const edf_op edf_cos_op =
+  EDF_SLIDE__FUNCTION("Cos", "y[i] = cos(x[i])", "x.grad[i] -= y.grad[i] sin(x[i])");
+const edf_op edf_pow_op =
+  EDF_SLIDE__FUNCTION("Pow", "y[i] = x[i]^p", "x.grad[i] += y.grad[i] p x[i]^(p-1)");
+const edf_op edf_clamp_op =
+  EDF_SLIDE__FUNCTION("Clamp", "y[i] = min(max(x[i], p), q)",
+                      "x.grad[i] += y.grad[i] 1[p <= x[i]] 1[x[i] <= q]");
+static const edf_op edf_slide__clamp_below_op =
+  EDF_SLIDE__FUNCTION("Clamp", "y[i] = max(x[i], p)", "x.grad[i] += y.grad[i] 1[p <= x[i]]");
+static const edf_op edf_slide__clamp_above_op =
+  EDF_SLIDE__FUNCTION("Clamp", "y[i] = min(x[i], q)", "x.grad[i] += y.grad[i] 1[x[i] <= q]");
+
+static double edf_slide__f(const edf_op *is, double x, double p, double q) {
+  if (is == &edf_softplus_op) return (x < 0 ? 0 : x) + log1p(exp(x < 0 ? x : -x));
+  if (is == &edf_leaky_relu_op) return x > 0 ? x : p * x;
+  if (is == &edf_abs_op) return fabs(x);
+  if (is == &edf_sin_op) return sin(x);
+  if (is == &edf_cos_op) return cos(x);
+  if (is == &edf_pow_op) return pow(x, p);
+  return x < p ? p : x > q ? q : x;      /* Clamp */
+}
+static double edf_slide__slope_of_f(const edf_op *is, double x, double p, double q) {
+  if (is == &edf_softplus_op) return 1 / (1 + exp(-x));
+  if (is == &edf_leaky_relu_op) return x > 0 ? 1 : p;
+  if (is == &edf_abs_op) return x > 0 ? 1 : x < 0 ? -1 : 0;
+  if (is == &edf_sin_op) return cos(x);
+  if (is == &edf_cos_op) return -sin(x);
+  if (is == &edf_pow_op) return p == 0 ? 0 : p * pow(x, p - 1);
+  return x < p || x > q ? 0 : 1;
+}
+/* Returns number k of the state, or 0 if the node has no state. */
+static double edf_slide__number_of(const edf_node *y, int k) {
+  return y->state ? (double)((const edf_real *)y->state)[k] : 0;
+}
+static void edf_slide__function_forward(edf_node *y) {
+  const edf_real *x = y->in[0]->value;
+  double p = edf_slide__number_of(y, 0), q = edf_slide__number_of(y, 1);
+  for (size_t i = 0; i < y->size; i++)
+    y->value[i] = (edf_real)edf_slide__f(y->about, (double)x[i], p, q);
+}
+static void edf_slide__function_backward(edf_node *y) {
+  const edf_real *x = y->in[0]->value;
+  double p = edf_slide__number_of(y, 0), q = edf_slide__number_of(y, 1);
+  for (size_t i = 0; i < y->size; i++) {
+    double slope = edf_slide__slope_of_f(y->about, (double)x[i], p, q);
+    edf_addgrad(y->in[0], i, slope == 0 ? 0 : (edf_real)((double)y->grad[i] * slope));
+  }
+}
+static edf_node *edf_slide__function_at(const edf_op *is, const char *file, int line,
+                                        edf_node *x, edf_real p, edf_real q) {
+  edf_real state[2] = { p, q };
+  return edf_node_at(is, file, line, 1, &x, state, sizeof state);
+}
+edf_node *edf_leaky_relu_at(const char *file, int line, edf_node *x, edf_real slope) {
+  return edf_slide__function_at(&edf_leaky_relu_op, file, line, x, slope, 0);
+}
+edf_node *edf_pow_at(const char *file, int line, edf_node *x, edf_real p) {
+  return edf_slide__function_at(&edf_pow_op, file, line, x, p, 0);
+}
+edf_node *edf_clamp_at(const char *file, int line, edf_node *x, edf_real lo, edf_real hi) {
+  edf__site at = { "Clamp", file, line };
+  if (!(lo <= hi)) edf__fail(at, "lo is %g, above hi, %g", (double)lo, (double)hi);
+  const edf_op *is = hi == (edf_real)HUGE_VAL ? &edf_slide__clamp_below_op
+                     : lo == -(edf_real)HUGE_VAL ? &edf_slide__clamp_above_op : &edf_clamp_op;
+  return edf_slide__function_at(is, file, line, x, lo, hi);
+}
+
+/* ---- Gelu, as y = x sigmoid(u) with u = 2 c (x + 0.044715 x^3). */
+static const edf_real edf_slide__gelu_c = (edf_real)1.5957691216057308;      /* 2 c           */
+static const edf_real edf_slide__gelu_d = (edf_real)(1.5957691216057308 * 0.044715);
+
+static void edf_slide__gelu_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  EDF__SHARED_LOOP(y->size)
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real v = x->value[i], u = v * (edf_slide__gelu_c + edf_slide__gelu_d * v * v);
+    y->value[i] = v / (1 + edf__exp(-u));
+  }
+}
+static void edf_slide__gelu_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  edf_real *dx = x->grad;
+  if (!dx) return;
+  EDF__SHARED_LOOP(y->size)
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real v = x->value[i], u = v * (edf_slide__gelu_c + edf_slide__gelu_d * v * v);
+    edf_real s = 1 / (1 + edf__exp(-u)), du = edf_slide__gelu_c + 3 * edf_slide__gelu_d * v * v;
+    dx[i] += y->grad[i] * (s + v * s * (1 - s) * du);
+  }
+}
+const edf_op edf_gelu_op = { "Gelu", NULL, edf_slide__gelu_forward, edf_slide__gelu_backward,
+  "y x", "y[i] = x[i] sigmoid(1.5957691216 (x[i] + 0.044715 x[i]^3))",
+  "x.grad[i] += y.grad[i] sigmoid(1.5957691216 (x[i] + 0.044715 x[i]^3))\n"
+  "x.grad[i] += y.grad[i] y[i] sigmoid(-1.5957691216 (x[i] + 0.044715 x[i]^3)) "
+  "1.5957691216 (1 + 0.134145 x[i]^2)", EDF_TESTED, NULL };
+
+static void edf_slide__pair_shape(edf_node *y) { edf_shape_by(y, "... = ..., ..."); }
+
+/* ---- Max, Min   y = the greater, the lesser     The chosen one receives y.grad. ---- */
+static int edf_slide__takes_first(const edf_node *y, edf_real a, edf_real b) {
+  return a != a || (y->about == &edf_max_op ? b <= a : a <= b);
+}
+static void edf_slide__choice_forward(edf_node *y) {
+  const edf_node *a = y->in[0], *b = y->in[1];
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real v = a->value[i % a->size], w = b->value[i % b->size];
+    y->value[i] = edf_slide__takes_first(y, v, w) ? v : w;
+  }
+}
+static void edf_slide__choice_backward(edf_node *y) {
+  edf_node *a = y->in[0], *b = y->in[1];
+  for (size_t i = 0; i < y->size; i++) {
+    int first = edf_slide__takes_first(y, a->value[i % a->size], b->value[i % b->size]);
+    edf_addgrad(a, i % a->size, first ? y->grad[i] : 0);
+    edf_addgrad(b, i % b->size, first ? 0 : y->grad[i]);
+  }
+}
+const edf_op edf_max_op = { "Max", edf_slide__pair_shape, edf_slide__choice_forward,
+  edf_slide__choice_backward, "y a b", "y[i] = max(a[i], b[i])",
+  "a.grad[i] += y.grad[i] 1[b[i] <= a[i]]\nb.grad[i] += y.grad[i] 1[b[i] > a[i]]",
+  EDF_TESTED, NULL };
+const edf_op edf_min_op = { "Min", edf_slide__pair_shape, edf_slide__choice_forward,
+  edf_slide__choice_backward, "y a b", "y[i] = min(a[i], b[i])",
+  "a.grad[i] += y.grad[i] 1[a[i] <= b[i]]\nb.grad[i] += y.grad[i] 1[a[i] > b[i]]",
+  EDF_TESTED, NULL };
+
+/* ---- LogSoftmax. The logarithm of an unused entry is minus infinity. */
+static void edf_slide__log_softmax_forward(edf_node *y) {
+  edf_node *s = y->in[0];
+  size_t K = edf__columns(y);
+  for (size_t b = 0; b < y->size; b += K) {
+    size_t n = edf__row_end(y, b / K, K);
+    edf_real *row = y->value + b, max = edf__largest(s->value + b, (ptrdiff_t)n);
+    for (size_t k = 0; k < n; k++) row[k] = edf__exp(s->value[b + k] - max);
+    edf_real ln_Z = edf__ln(edf__total(row, (ptrdiff_t)n));
+    for (size_t k = 0; k < K; k++)
+      row[k] = k < n ? (s->value[b + k] - max) - ln_Z : -(edf_real)HUGE_VAL;
+  }
+}
+static void edf_slide__log_softmax_backward(edf_node *y) {
+  edf_node *s = y->in[0];
+  size_t K = edf__columns(y);
+  for (size_t b = 0; b < y->size; b += K) {
+    size_t n = edf__row_end(y, b / K, K);
+    edf_real sum = edf__total(y->grad + b, (ptrdiff_t)n);
+    for (size_t k = b; k < b + n; k++)
+      edf_addgrad(s, k, y->grad[k] - edf__exp(y->value[k]) * sum);
+  }
+}
+const edf_op edf_log_softmax_op = { "LogSoftmax", edf__softmax_shape,
+  edf_slide__log_softmax_forward, edf_slide__log_softmax_backward, "y s",
+  "y[b,k] = s[b,k] - ln sum_K exp(s[b,K])",
+  "s.grad[b,k] += y.grad[b,k] - exp(y[b,k]) sum_K y.grad[b,K]", EDF_TESTED, NULL };
 
 /* ==== >>rows  Nodes that only texts and layers make ======================================= */
 

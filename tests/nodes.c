@@ -5,6 +5,7 @@
 
 #include "harness.h"
 #include "edf.h"
+#include "edf/slide.h"
 #include <float.h>
 
 enum { BATCH = 3, MOST = 128, WIDEST = 70 };
