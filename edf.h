@@ -30,7 +30,7 @@
    Reading guide. Search for >>name. `make lines` prints the length of each chapter.
      Part One    is the whole framework:        >>config >>api >>errors >>memory >>core
                  >>backward >>init >>nodes >>loops >>declarations >>products >>short
-     Part Two    makes it fast and adds nodes:  >>device >>nest >>more >>optim
+     Part Two    makes it fast and adds nodes:  >>kernel >>more >>optim
      Part Three  shows and checks a program:    >>debug >>tools >>print >>check >>step >>names
    Companions include this file: edf/slide.h (equations and whole slides as programs),
    edf/layers.h, edf/judge.h (submitted backwards), edf/data.h (data, saved models), edf/onnx.h
@@ -176,6 +176,9 @@ struct edf_node {
   char         wanted;                   /* 1 after edf_want_grad                             */
   char         grad_is_zero;             /* 1 if grad counts as 0, whatever its memory holds  */
   struct edf__written *written;          /* how a slide wrote it; NULL for most nodes         */
+  const struct edf_op *code;             /* its functions on the host, also if a device has   */
+                                         /* replaced forward and backward                     */
+  void       (*check)(const edf_node *); /* stops at a wrong class number; or NULL            */
   struct edf__planned *planned;          /* the plans of its loops                            */
   const char  *label;                    /* the last text h@119 of edf_label, or NULL         */
   unsigned long long version;            /* newest move of a Parameter that its value knows   */
@@ -190,6 +193,7 @@ typedef struct edf__written {
   const char *time;                      /* its step of a recurrence, t=5; "" or NULL: none   */
   int compiled;                          /* 1 if the state is a compiled equation             */
   void *kept;                            /* what its forward keeps for backward, or NULL      */
+  void (*forward)(edf_node *);           /* of a constant, which runs once for each batch     */
   int is_mask;                           /* 1: a copy with -infinity around it; 2: the test   */
                                          /* of a mask                                         */
   int row_dims;                          /* number of last dimensions that form a row         */
@@ -218,8 +222,7 @@ typedef struct edf_op {
 enum {                                   /* the flags of an op                                */
   EDF_LOOPS = 1,                         /* its code adds to gradients by edf_loops and       */
                                          /* edf_run alone, and writes the value by them       */
-  EDF_TESTED = 2,                        /* edf_gradcheck need not check such a node alone    */
-  EDF__NESTS = 4                         /* its forward asks a device itself                  */
+  EDF_TESTED = 2                         /* edf_gradcheck need not check such a node alone    */
 };
 
 /* The events of which edf.told is notified, see >>tools. */
@@ -251,7 +254,7 @@ typedef struct edf_graph {
   int at;                                /* position of the running CompNode, or -1           */
   /* private */
   int direction;                         /* of the pass: 1 forward, -1 backward, 0 none       */
-  int running;                           /* 1 while the code of a node runs                   */
+  edf_node *running;                     /* the node whose code runs, or NULL                 */
   int looking;                           /* 1 while a call that only looks runs passes        */
   int gradients;                         /* EDF__NO_GRADIENTS, or used or new ones            */
   int batch;                             /* the batch of the present shapes, 0 if unknown     */
@@ -483,9 +486,9 @@ extern const edf_operand edf_one;        /* the number 1                        
 void edf_loops(const char *spec, edf_operand out, edf_operand a, edf_operand b);
 void edf_shape_by(edf_node *y, const char *spec);
 
-/* ---- The kernel. What edf_loops runs is a nest of loops, and so is a term of an equation.
-   Each loop has a size, and a stride in each operand, 0 if the operand does not have its index.
-   The body of the nest is out[..] += alpha * a[..] * b[..]. */
+/* ---- The kernel. What edf_loops runs is a nest of loops. Each loop has a size, and a stride
+   in each operand, 0 if the operand does not have its index. The body of the nest is
+   out[..] += alpha * a[..] * b[..]. */
 enum { EDF_OUT, EDF_A, EDF_B };
 enum { EDF_FASTEST, EDF_BUILTIN, EDF_REFERENCE };             /* edf.kernel                   */
 typedef struct {
@@ -503,38 +506,74 @@ edf_nest edf_nest_of(const char *spec, edf_node *const of[3]);          /* NULL:
 void edf_contract_reference(const edf_nest *nest, edf_real *out, const edf_real *a,
                             const edf_real *b);                 /* the definition, in >>loops */
 
-/* A mask keeps the steps of a nest with i[low] - i[high] + constant <= 0, as s - t <= 0. low
-   and high are numbers of loops. A number of -1 counts as 0. */
+/* A route is a plan for a nest. It sorts the loops into four groups, outside | M | N | K. An M
+   loop is in out and a, an N loop is in out and b, and a K loop is in a and b. All other loops
+   run outside. If M, N and K have more than one step each, the inside is a matrix product,
+   out[M,N] += alpha a[M,K] b[K,N]. Otherwise the last loop is a vector loop.
+     s[b,j] += W[I,j] x[b,I]                       M: j    N: b         K: I
+     y[b,i,k] += F[DI,C,k] x[b,i+DI,C]             M: k    N: b, i      K: DI, C
+     p[b,h,t,s] += Q[b,h,t,I] K[b,h,s,I]           M: t    N: s    K: I    outside: b, h
+   With EDF_REFERENCE the loops stay as they are. So they do in a route with masks. A mask keeps
+   the steps with i[low] - i[high] + constant <= 0, as s - t <= 0. low and high are numbers of
+   loops. A number of -1 counts as 0. */
 typedef struct { int low, high, constant; } edf_mask;
+typedef struct {
+  edf_nest nest;                         /* the loops in this order                           */
+  int product;                           /* 1 for a matrix product                            */
+  int first[4];                          /* index of the first M, N and K loop, and the end   */
+  ptrdiff_t extent[3];                   /* number of steps of M, N and K                     */
+  size_t covers;                         /* entries of out that it writes, 0 if some twice    */
+  int n_mask;                            /* number of masks. All must keep a step.            */
+  const edf_mask *mask;
+} edf_route;
+edf_route edf_plan(const edf_nest *nest);
 
-/* ---- A device, such as a GPU, computes in place of the loops here. A linked edf_cuda.o sets
-   edf_open_device, which the first node calls. Then edf_device is its table, or NULL. */
-typedef struct edf_route edf_route;
-typedef struct edf_window edf_window;
-typedef struct edf_device_table {
-  /* Runs a node. Returns 0 if it has no kernel for the node: then C code runs here. */
-  int    (*node)(edf_node *y, int backward);
-  /* out += or = alpha a b. Bit k of `grads` is 1 if operand k is the gradient of of[k]. */
-  void   (*contract)(const edf_route *r, int assign, edf_node *const of[3], unsigned grads);
-  void   (*window)(const edf_window *w, edf_node *y, edf_node *x, int backward);
+/* An operand of a product as a matrix. `direct` is 1 if a BLAS can read it in place, with
+   `step` entries from row to row, or if `tall` is 1, from column to column. */
+typedef struct {
+  ptrdiff_t rows, columns;
+  ptrdiff_t step;
+  int direct;
+  int tall;
+} edf_matrix;
+edf_matrix edf_matrix_of(const edf_route *route, int operand);
+
+/* Computes out[..] += alpha a[..] b[..], or with `assign` out[..] = for the entries of the
+   nest. `assign` is only for routes that write no entry twice. out must not overlap a or b. */
+void edf_contract(const edf_route *route, int assign, edf_real *out, const edf_real *a,
+                  const edf_real *b);
+/* Runs a plan on arrays of nodes, on the device if there is one. EDF_ADD adds to out.
+   EDF_ASSIGN writes all of out: an entry that the nest does not reach becomes 0. EDF_PART
+   overwrites only the entries that the nest reaches. A gradient that is not needed is left out.
+   In a gradient that counts as 0, EDF_ADD assigns. */
+enum { EDF_ADD, EDF_ASSIGN, EDF_PART };
+void edf_run(const edf_route *route, int how, edf_operand out, edf_operand a, edf_operand b);
+
+/* ---- A device, such as a GPU, has arrays of its own, and computes in place of the loops here.
+   A linked edf_cuda.o sets edf_open_device, which the first node calls. Then edf_device is its
+   table, or NULL. */
+typedef enum { EDF_READS, EDF_WROTE } edf_access;             /* what the host does           */
+typedef struct {
+  /* A CompNode was built. If the device has a kernel for it, it replaces y->forward, and unless
+     it is NULL y->backward. Such a backward reads grad_is_zero of an input, and clears it. All
+     other nodes run on the host, by edf_run_code. */
+  void   (*built)(edf_node *y);
   /* Runs a pass by nodes(). If it is a whole one, it may replay a recording, and return 1. */
   int    (*pass)(void (*nodes)(void), int whole);
-  void   (*fill)(edf_node *x, edf_which array, edf_real number);
+  /* As edf_contract on the arrays of the device. Returns 0 if it has no kernel for the nest. */
+  int    (*run)(const edf_route *r, int assign, edf_operand out, edf_operand a, edf_operand b);
   /* Makes a step of n Parameters. Returns -1 if it has no kernel for the rule. For rule NULL it
      returns the sum of their squared gradients. */
   double (*update)(edf_node **p, int n, const edf_rule *rule, const edf_real *c);
-  void   (*pull)(edf_node *x, edf_which array);    /* makes the host's copy current           */
-  void   (*push)(edf_node *x, edf_which array);    /* the host has written; x NULL: all nodes */
-  /* The host has no array EDF_OWN. pull makes a copy of it, and push puts the copy back. */
+  /* The host is going to read an array, or it has written one. The host has no array EDF_OWN:
+     EDF_READS keeps a copy of it, and EDF_WROTE puts the copy back. */
+  void   (*sync)(edf_node *x, edf_which array, edf_access by);
   void   (*clear)(int all);              /* before CompNodes are freed, or all nodes          */
-  /* out += alpha a b for the steps that all masks keep. Returns 0 if it has no kernel for the
-     nest. It may be NULL. */
-  int    (*kept)(const edf_nest *t, const edf_mask *mask, int n_mask, edf_node *const of[3],
-                 unsigned grads);
 } edf_device_table;
-size_t edf_array_bytes(const void *x);   /* Returns the size of a block of the graph, or 0.   */
 extern edf_device_table *edf_device;
 extern edf_device_table *(*edf_open_device)(void);
+void edf_run_code(edf_node *y, int backward);      /* Runs y's C code, on current arrays.     */
+size_t edf_array_bytes(const void *x);   /* Returns the size of a block of the graph, or 0.   */
 
 EDF__C_END
 #endif /* EDF_H */
@@ -809,7 +848,7 @@ enum {
 typedef struct {
   edf_node node;
   edf_node *in[EDF__FEW + 1];
-  char was[48];                          /* its name, when it is cleared                      */
+  char was[32];                          /* its name, when it is cleared                      */
 } edf__slot;
 typedef char edf__slot_is_large_enough[sizeof(edf__slot) <= EDF__SLOT ? 1 : -1];
 
@@ -865,18 +904,6 @@ static int edf__is_in(int list, const edf_node *x) {
 
 /* ==== >>core  Nodes, shapes and Forward ================================================== */
 
-/* Part Two defines this pointer. In Part One alone it is NULL, and there is no device. */
-typedef struct edf__contraction edf__contraction;
-typedef struct {
-  int  (*run_node)(edf_node *y, int backward);     /* on a device; see >>device               */
-  int  (*run_pass)(void (*nodes)(void), int forward);
-  void (*contract)(edf__contraction *c, int assign, edf_node *const of[3], unsigned grads);
-} edf__part_two_table;
-#ifdef __cplusplus
-static const edf__part_two_table *edf__part_two = NULL;
-#else
-static const edf__part_two_table *edf__part_two;
-#endif
 static edf_device_table *edf__paused;    /* the device, while C code runs in its place        */
 
 static edf_node *edf__new_node(edf_kind kind, const char *op, const char *file, int line,
@@ -1086,11 +1113,29 @@ EDF__ATTRIBUTE(noinline) void edf_ran(edf_node *node) {
 static void edf__repeat(edf_real *to, size_t n, edf_real number) {
   for (size_t i = 0; i < n; i++) to[i] = number;
 }
+/* Tells the device what the host does with an array. */
+static void edf__sync(edf_node *x, edf_which array, edf_access by) {
+  if (edf_device) edf_device->sync(x, array, by);
+}
+/* Returns the plan of x[i] = number 1 1 for n entries. */
+static edf_route edf__route_to_fill(size_t n, edf_real number) {
+  edf_route r;
+  memset(&r, 0, sizeof r);
+  r.nest.n = r.first[3] = 1;
+  r.nest.loop[0].n = r.extent[2] = (ptrdiff_t)n;
+  r.nest.loop[0].s[EDF_OUT] = r.extent[0] = r.extent[1] = 1;
+  r.nest.alpha = number;
+  r.covers = n;
+  return r;
+}
 static void edf__fill(edf_node *x, edf_which array, edf_real number) {
   edf_real *to = array == EDF_VALUE ? x->value : x->grad;
-  if (edf_device) edf_device->fill(x, array, number);
-  else if (number == 0) memset(to, 0, x->size * sizeof *to);
+  edf_operand out = { x, array };
+  edf_route r = edf__route_to_fill(x->size, number);
+  if (edf_device && edf_device->run(&r, 1, out, edf_one, edf_one)) return;
+  if (number == 0) memset(to, 0, x->size * sizeof *to);
   else edf__repeat(to, x->size, number);
+  edf__sync(x, array, EDF_WROTE);
 }
 
 /* With EDF_DEBUG a value is NaN until it is written, and the end of a pass reports the first
@@ -1103,7 +1148,7 @@ enum { EDF__DEBUGS = 0 };
 #endif
 EDF__USED static int edf__nan_reported;
 static int edf__has_flag(const edf_node *y, int flag) {
-  return y->about && (y->about->flags & flag) != 0;
+  return y->code && (y->code->flags & flag) != 0;
 }
 static void edf__poison(edf_node *y) {
   if (EDF__DEBUGS && !edf__has_flag(y, EDF_LOOPS)) edf__fill(y, EDF_VALUE, (edf_real)NAN);
@@ -1140,11 +1185,51 @@ static void edf__note_forward(edf_node *c) {
   c->version = edf__newest_input(c)->version;
 }
 
+/* Backward does not fill the gradients with 0 at its start. It sets grad_is_zero. The first
+   product of an equation then assigns instead of adding, which saves a pass over every weight.
+   edf__write_zeros writes the zeros, before any other code sees the gradient. */
+static void edf__write_zeros(edf_node *x) {
+  if (x->grad && x->grad_is_zero) edf__fill(x, EDF_GRAD, 0);
+  x->grad_is_zero = 0;
+}
+static void edf__write_zeros_of_inputs(edf_node *y) {
+  for (int k = 0; k < y->n_in; k++) edf__write_zeros(y->in[k]);
+}
+
+/* Runs a node's C code between copies. An error in it leaves the device paused. */
+void edf_run_code(edf_node *y, int backward) {
+  edf__check_exists("edf_run_code", y);
+  void (*code)(edf_node *) = backward ? y->code->backward : y->code->forward;
+  if (backward && !edf__has_flag(y, EDF_LOOPS)) edf__write_zeros_of_inputs(y);
+  if (!edf_device) { code(y); return; }
+  for (int k = 0; k < y->n_in; k++) {
+    edf__sync(y->in[k], EDF_VALUE, EDF_READS);
+    if (backward && y->in[k]->grad) edf__sync(y->in[k], EDF_GRAD, EDF_READS);
+  }
+  if (backward) edf__sync(y, EDF_VALUE, EDF_READS);
+  if (backward) edf__sync(y, EDF_GRAD, EDF_READS);
+  edf__paused = edf_device;
+  edf_device = NULL;
+  code(y);
+  edf_device = edf__paused;
+  edf__paused = NULL;
+  if (!backward) edf__sync(y, EDF_VALUE, EDF_WROTE);
+  for (int k = 0; backward && k < y->n_in; k++)
+    if (y->in[k]->grad) edf__sync(y->in[k], EDF_GRAD, EDF_WROTE);
+}
+/* Returns 1 if the node runs by its C code, although there is a device. */
+static int edf__runs_on_host(const edf_node *c, int backward) {
+  int own = backward ? c->backward != c->code->backward : c->forward != c->code->forward;
+  return edf_device && !own && !edf__has_flag(c, EDF_LOOPS);
+}
+
 static void edf__forward_node(edf_node *c) {
   edf__poison(c);
-  edf.running = 1;
-  if (!edf_device || !edf__part_two->run_node(c, 0)) c->forward(c);
-  edf.running = 0;
+  if (edf_device && c->check) c->check(c);
+  edf.running = c;
+  if (edf__runs_on_host(c, 0)) edf_run_code(c, 0);
+  else c->forward(c);
+  edf.running = NULL;
   edf__note_forward(c);
   edf_ran(c);
 }
@@ -1159,9 +1244,26 @@ static void edf__begin_forward(const char *call, edf_node *target) {
   edf.direction = 1;
   edf__tell(EDF_BEGIN_FORWARD, target);
 }
+/* Returns 1 if a device has run this pass. It may replay a recording, without the nodes'
+   code. Wrong class numbers stop before the pass, since a device cannot stop. */
+static int edf__run_on_device(void (*nodes)(void), int forward) {
+  if (!edf_device) return 0;
+  for (int i = 0; forward && i < edf.n_compnodes; i++)
+    if (edf.compnodes[i]->active && edf.compnodes[i]->check)
+      edf.compnodes[i]->check(edf.compnodes[i]);
+  if (!edf_device->pass(nodes, 1)) return 1;
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    edf_node *y = edf.compnodes[i];
+    if (forward && y->active) edf__note_forward(y);
+    if (forward || !(y->active && y->needs_grad && y->backward)) continue;
+    y->grad_is_zero = 0;
+    for (int k = 0; k < y->n_in; k++) y->in[k]->grad_is_zero = 0;
+  }
+  return 1;
+}
 static void edf__run_forward(const char *call, edf_node *target) {
   edf__begin_forward(call, target);
-  if (!edf_device || !edf__part_two->run_pass(edf__forward_nodes, 1)) edf__forward_nodes();
+  if (!edf__run_on_device(edf__forward_nodes, 1)) edf__forward_nodes();
   edf__end_pass(EDF_END_FORWARD, target);
 }
 void (edf_forward)(void) { edf__run_forward("edf_forward", NULL); }
@@ -1183,17 +1285,15 @@ void (edf_feed)(edf_node *x, const edf_real *data, int batch) {
   x->fed = batch;
   edf.feeds++;
   edf__end_stepping();
-  if (edf_device) edf_device->push(x, EDF_VALUE);
+  edf__sync(x, EDF_VALUE, EDF_WROTE);
 }
 
 /* ---- A CompNode. Its inputs exist before it, so the order of construction is a schedule. */
-static edf_node *edf__computed(const edf_op *about, const char *file, int line, int n,
-                               edf_node **in) {
-  edf__site at = { about->name, file, line };
+static edf_node *edf__computed(const edf_op *about, edf__site at, int n, edf_node **in) {
   edf__check_operands(at, n, in);
-  edf_node *y = edf__new_node(EDF_COMPNODE, at.op, file, line, n);
+  edf_node *y = edf__new_node(EDF_COMPNODE, at.op, at.file, at.line, n);
   for (int k = 0; k < n; k++) y->in[k] = in[k];
-  y->about = about;
+  y->about = y->code = about;
   y->shape = about->shape ? about->shape : edf__shape_of_first;
   y->forward = about->forward;
   y->backward = about->backward;
@@ -1226,6 +1326,7 @@ static edf_node *edf__add_compnode(edf_node *y) {
     edf__repeat(y->value, n, (edf_real)NAN);
   }
   edf__append(&edf.compnodes, &edf.n_compnodes, y);
+  if (edf_device) edf_device->built(y);
   if (edf.eager) edf__run_new(y);
   return y;
 }
@@ -1233,10 +1334,7 @@ static edf_node *edf__add_compnode(edf_node *y) {
 /* Makes a node of an op under the name of another one, such as Sub of an MSE. */
 static edf_node *edf__node_named(edf__site at, const edf_op *op, int n, edf_node **in,
                                  const void *state, size_t bytes) {
-  edf_op about = *op;
-  about.name = at.op;
-  edf_node *y = edf__computed(&about, at.file, at.line, n, in);
-  y->about = op;
+  edf_node *y = edf__computed(op, at, n, in);
   if (state) memcpy(y->state = edf__alloc(&edf.computed, bytes), state, bytes);
   return edf__add_compnode(y);
 }
@@ -1271,7 +1369,6 @@ static edf_node **edf__operands(va_list args, int *n) {
 
 edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*shape)(edf_node *),
                           void (*forward)(edf_node *), void (*backward)(edf_node *), ...) {
-  edf_op about = { op, shape, forward, backward, NULL, NULL, NULL, 0, NULL };
   edf__site at = { "edf_compnode", file, line };
   int n;
   va_list args;
@@ -1279,9 +1376,14 @@ edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*sha
   va_start(args, backward);
   edf_node **in = edf__operands(args, &n);
   va_end(args);
-  about.name = edf__copy(&edf.computed, op);
-  edf_node *y = edf__computed(&about, file, line, n, in);
-  y->about = NULL;                       /* `about` is local.                                 */
+  edf_op *code = (edf_op *)edf__alloc(&edf.computed, sizeof *code + strlen(op) + 1);
+  code->name = strcpy((char *)(code + 1), op);       /* a copy                                */
+  code->shape = shape;
+  code->forward = forward;
+  code->backward = backward;
+  at.op = code->name;
+  edf_node *y = edf__computed(code, at, n, in);
+  y->about = NULL;
   edf__free(in);
   return edf__add_compnode(y);
 }
@@ -1335,13 +1437,6 @@ static const char *edf__show_moved(edf_node *loss) {
   return NULL;
 }
 
-/* Backward does not fill the gradients with 0 at its start. It sets grad_is_zero. The first
-   product of an equation then assigns instead of adding, which saves a pass over every weight.
-   edf__write_zeros writes the zeros, before any other code sees the gradient. */
-static void edf__write_zeros(edf_node *x) {
-  if (x->grad && x->grad_is_zero) edf__fill(x, EDF_GRAD, 0);
-  x->grad_is_zero = 0;
-}
 static void edf__write_all_zeros(void) {
   for (int i = 0; i < edf__n_nodes(); i++) edf__write_zeros(edf__nth(i));
 }
@@ -1380,13 +1475,13 @@ static void edf__begin_backward(const char *call, edf_node *loss) {
 
 static void edf__backward_node(edf_node *c) {
   if (!edf__runs_backward(c)) return;
-  edf.running = 1;
-  if (!edf_device || !edf__part_two->run_node(c, 1)) {
-    if (!edf__has_flag(c, EDF_LOOPS))
-      for (int k = 0; k < c->n_in; k++) edf__write_zeros(c->in[k]);
-    c->backward(c);
-  }
-  edf.running = 0;
+  int loops = edf__has_flag(c, EDF_LOOPS);
+  edf.running = c;
+  if (!edf_device && !loops) edf__write_zeros_of_inputs(c);
+  if (edf__runs_on_host(c, 1)) edf_run_code(c, 1);
+  else c->backward(c);
+  if (edf_device && !loops) edf__write_zeros_of_inputs(c);   /* if the device has left some   */
+  edf.running = NULL;
   edf_ran(c);
 }
 static void edf__backward_nodes(void) {
@@ -1401,7 +1496,7 @@ static void edf__end_backward(void) {
 
 void (edf_backward)(edf_node *loss) {
   edf__begin_backward("edf_backward", loss);       /* all grads = 0, loss.grad = 1/n          */
-  if (!edf_device || !edf__part_two->run_pass(edf__backward_nodes, 0))           /* same loop */
+  if (!edf__run_on_device(edf__backward_nodes, 0))           /* on a device the same loop     */
     for (edf.at = edf.n_compnodes - 1; edf.at >= 0; edf.at--)
       edf__backward_node(edf.compnodes[edf.at]);
   edf__end_backward();
@@ -1426,9 +1521,9 @@ static void edf__run_rule(const edf_rule *rule, const edf_real *c, edf_node **p,
   }
   if (edf_device && edf_device->update(p, n, rule, c) >= 0) return;
   for (int i = 0; i < n; i++) {
-    for (int k = EDF_VALUE; edf_device && k <= EDF_S; k++) edf_device->pull(p[i], (edf_which)k);
+    for (int k = EDF_VALUE; k <= EDF_S; k++) edf__sync(p[i], (edf_which)k, EDF_READS);
     rule->run(p[i], c);
-    for (int k = EDF_VALUE; edf_device && k <= EDF_S; k++) edf_device->push(p[i], (edf_which)k);
+    for (int k = EDF_VALUE; k <= EDF_S; k++) edf__sync(p[i], (edf_which)k, EDF_WROTE);
   }
 }
 
@@ -1533,7 +1628,8 @@ static void edf__clear_nodes(void) {
 static void edf__end_error(void) {
   if (edf__paused) edf_device = edf__paused;
   edf__paused = NULL;
-  edf.running = edf.looking = 0;
+  edf.running = NULL;
+  edf.looking = 0;
 }
 void edf_clear_compnodes(void) {
   edf__end_error();
@@ -1598,18 +1694,18 @@ edf_real *edf_value(edf_node *node) {
   if (!node->value || (node->kind == EDF_COMPNODE && !node->ran))
     edf__fail(edf__call_of("edf_value"), "the node has no value yet: %s first\n  %s",
               node->kind == EDF_INPUT ? "feed it" : "call edf_forward", edf__show(node));
-  if (edf_device) edf_device->pull(node, EDF_VALUE);
+  edf__sync(node, EDF_VALUE, EDF_READS);
   return node->value;
 }
 edf_real *edf_grad(edf_node *node) {
   edf__check_exists("edf_grad", node);
-  if (edf_device && node->grad) edf_device->pull(node, EDF_GRAD);
+  if (node->grad) edf__sync(node, EDF_GRAD, EDF_READS);
   return node->grad;
 }
 /* Pushes a value that edf_gradcheck tries, or puts back. This is not a move. */
 static void edf__push_tried(edf_node *node) {
   edf_device_table *device = edf__paused ? edf__paused : edf_device;
-  if (device && node->value) device->push(node, EDF_VALUE);
+  if (device && node->value) device->sync(node, EDF_VALUE, EDF_WROTE);
 }
 void edf_push(edf_node *node) {
   edf__check_exists("edf_push", node);
@@ -1620,7 +1716,7 @@ void edf_push_grad(edf_node *node) {
   edf__check_exists("edf_push_grad", node);
   if (node->kind == EDF_PARAMETER) edf.gradients = EDF__NEW_GRADIENTS;
   edf_device_table *device = edf__paused ? edf__paused : edf_device;
-  if (device && node->grad) device->push(node, EDF_GRAD);
+  if (device && node->grad) device->sync(node, EDF_GRAD, EDF_WROTE);
 }
 
 /* ==== >>init  Random numbers and initialisation ========================================== */
@@ -1818,15 +1914,13 @@ static edf_real edf__largest(const edf_real *a, ptrdiff_t n) {
 /* ---- Sum   y = sum_i x[i]     x.grad[i] += y.grad ---- */
 static void edf__scalar_shape(edf_node *y) { y->rank = 0; }
 static void edf__sum_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  y->value[0] = edf__total(x->value, (ptrdiff_t)x->size);
+  edf_loops(" = ...", edf_values(y), edf_values(y->in[0]), edf_one);
 }
 static void edf__sum_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < x->size; i++) edf_addgrad(x, i, y->grad[0]);
+  edf_loops("... += ", edf_grads(y->in[0]), edf_grads(y), edf_one);
 }
-const edf_op edf_sum_op = { "Sum", edf__scalar_shape, edf__sum_forward,
-  edf__sum_backward, "y x", "y = sum_K x[K]", "x.grad[k] += y.grad", EDF_TESTED, NULL };
+const edf_op edf_sum_op = { "Sum", edf__scalar_shape, edf__sum_forward, edf__sum_backward,
+  "y x", "y = sum_K x[K]", "x.grad[k] += y.grad", EDF_LOOPS | EDF_TESTED, NULL };
 
 /* ---- Mean   y = (1/n) sum_i x[i]     x.grad[i] += y.grad / n ---- */
 static void edf__mean_forward(edf_node *y) {
@@ -1847,51 +1941,33 @@ static ptrdiff_t edf__entry(const edf_nest *nest, int operand, const ptrdiff_t *
   for (int k = 0; k < nest->n; k++) entry += i[k] * nest->loop[k].s[operand];
   return entry;
 }
-/* Adds alpha a b to out for all values of the indices; the last index runs fastest. >>nest
-   computes the same, faster. In a debugger, i[k] is the value of nest->loop[k].index. */
-void edf_contract_reference(const edf_nest *nest, edf_real *out, const edf_real *a,
-                            const edf_real *b) {
+/* Returns 1 if n masks keep the step with these numbers. */
+static int edf__keeps(const edf_mask *mask, int n, const ptrdiff_t *i) {
+  int keep = 1;
+  for (const edf_mask *m = mask; m < mask + n; m++)
+    keep &= (m->low < 0 ? 0 : i[m->low]) - (m->high < 0 ? 0 : i[m->high]) + m->constant <= 0;
+  return keep;
+}
+/* Adds alpha a b to out for all values of the indices that the masks keep; the last index runs
+   fastest. >>kernel computes the same, faster. In a debugger, i[k] is the value of
+   nest->loop[k].index. */
+static void edf__run_nest(const edf_nest *nest, const edf_mask *mask, int n_mask, edf_real *out,
+                          const edf_real *a, const edf_real *b) {
   ptrdiff_t i[EDF_MAX_INDEX] = { 0 };
   int k;
   for (k = 0; k < nest->n; k++) if (nest->loop[k].n <= 0) return;
   do {
-    edf_real factor_a = a[edf__entry(nest, EDF_A, i)];
-    edf_real factor_b = b[edf__entry(nest, EDF_B, i)];
-    out[edf__entry(nest, EDF_OUT, i)] += nest->alpha * factor_a * factor_b;
+    if (edf__keeps(mask, n_mask, i)) {
+      edf_real factor_a = a[edf__entry(nest, EDF_A, i)];
+      edf_real factor_b = b[edf__entry(nest, EDF_B, i)];
+      out[edf__entry(nest, EDF_OUT, i)] += nest->alpha * factor_a * factor_b;
+    }
     for (k = nest->n - 1; k >= 0 && ++i[k] == nest->loop[k].n; k--) i[k] = 0;
   } while (k >= 0);                      /* as an odometer counts; k is -1 at the end         */
 }
-
-struct edf__contraction {                /* out += or = alpha a b                             */
-  edf_nest nest;
-  edf_route *route;                      /* the plan of >>nest, NULL until it first runs      */
-  int planned;                           /* 1 if the plan is for the present batch            */
-};
-
-/* ---- Running the terms. Bit k of `grads` is 1 if operand k is the gradient of of[k]. If of[k]
-   is NULL, the operand is the number 1. EDF__ADD adds to out, EDF__ASSIGN overwrites it, and
-   EDF__PART overwrites the entries of the nest: a padded copy keeps its border. */
-enum { EDF__ADD, EDF__ASSIGN, EDF__PART };
-static edf_real *edf__array_of(edf_node *const of[3], unsigned grads, int k) {
-  static edf_real one = 1;
-  return !of[k] ? &one : grads >> k & 1 ? of[k]->grad : of[k]->value;
-}
-static void edf__zero_nest(const edf_nest *t, int k, edf_real *out) {
-  if (k == t->n) { *out = 0; return; }
-  for (ptrdiff_t i = 0; i < t->loop[k].n; i++)
-    edf__zero_nest(t, k + 1, out + i * t->loop[k].s[EDF_OUT]);
-}
-EDF__USED static void edf__contract(edf__contraction *c, int assign, edf_node *const of[3],
-                          unsigned grads) {
-  edf_real *out = edf__array_of(of, grads, EDF_OUT);
-  if (edf__part_two && (edf.kernel != EDF_REFERENCE || edf_device)) {
-    edf__part_two->contract(c, assign, of, grads);
-    return;
-  }
-  if (assign == EDF__ASSIGN) edf__fill(of[EDF_OUT], grads & 1 ? EDF_GRAD : EDF_VALUE, 0);
-  if (assign == EDF__PART) edf__zero_nest(&c->nest, 0, out + c->nest.start[EDF_OUT]);
-  edf_contract_reference(&c->nest, out, edf__array_of(of, grads, EDF_A),
-                         edf__array_of(of, grads, EDF_B));
+void edf_contract_reference(const edf_nest *nest, edf_real *out, const edf_real *a,
+                            const edf_real *b) {
+  edf__run_nest(nest, NULL, 0, out, a, b);
 }
 
 /* ---- A spec: "...j = Ij, ...I". The index of a dimension is its letter, or for a dimension of
@@ -1986,14 +2062,10 @@ static void edf__begin_spec(edf__spec *s, const char *spec, edf_node *y) {
   s->y = y;
 }
 
-/* Returns the node that runs, or NULL. */
-static edf_node *edf__running(void) {
-  return edf.at >= 0 && edf.at < edf.n_compnodes ? edf.compnodes[edf.at] : NULL;
-}
 edf_nest edf_nest_of(const char *spec, edf_node *const of[3]) {
   edf__spec s;
   for (int k = 0; k < 3; k++) if (of[k]) edf__check_exists("edf_loops", of[k]);
-  edf__begin_spec(&s, spec, edf__running());
+  edf__begin_spec(&s, spec, edf.running);
   edf__read_operand(&s, EDF_OUT, of[EDF_OUT]);
   edf__read_sign(&s);
   edf__read_operand(&s, EDF_A, of[EDF_A]);
@@ -2026,25 +2098,52 @@ void edf_shape_by(edf_node *y, const char *spec) {
   }
 }
 
-/* ---- Running loops on arrays of nodes. A node keeps the plans of its loops, for the batch for
-   which they were made. */
+/* ---- Running a plan on arrays of nodes. */
 const edf_operand edf_one = { NULL, EDF_OWN };
 
+static edf_real **edf__array_at(edf_node *x, int which) {
+  return which == EDF_VALUE ? &x->value : which == EDF_GRAD ? &x->grad
+         : which == EDF_M ? &x->m : &x->s;
+}
+static edf_real *edf__numbers(edf_operand a) {
+  static edf_real one = 1;
+  return a.of ? *edf__array_at(a.of, (int)a.which) : &one;
+}
+void edf_run(const edf_route *r, int how, edf_operand out, edf_operand a, edf_operand b) {
+  edf_node *x = out.of;
+  if (out.which == EDF_GRAD) {           /* The first sum for a gradient replaces the 0.      */
+    if (!x->grad) return;
+    if (x->grad_is_zero) how = EDF_ASSIGN;
+    x->grad_is_zero = 0;
+  }
+  int assign = how == EDF_PART || (how == EDF_ASSIGN && r->covers == x->size);
+  if (how && !assign) edf__fill(x, out.which, 0);
+  if (edf_device && edf_device->run(r, assign, out, a, b)) return;
+  if (a.of) edf__sync(a.of, a.which, EDF_READS);
+  if (b.of) edf__sync(b.of, b.which, EDF_READS);
+  edf__sync(x, out.which, EDF_READS);
+  edf_contract(r, assign, edf__numbers(out), edf__numbers(a), edf__numbers(b));
+  edf__sync(x, out.which, EDF_WROTE);
+}
+
+/* ---- Running loops. A node keeps the plans of its loops, for the batch and the kernel for
+   which they were made. */
 typedef struct edf__planned {
   struct edf__planned *next;
   const char *spec;
   edf_node *of[3];
   int batch;
-  edf__contraction run;
+  int kernel;
+  edf_route route;
 } edf__planned;
 
-/* Returns the plan of these loops. Outside of a pass this is `unkept`. */
-static edf__contraction *edf__plan_of(const char *spec, edf_node *const of[3],
-                                      edf__planned *unkept) {
-  edf_node *y = edf__running();
+/* Returns the plan of these loops. Outside of a node's code this is `unkept`. */
+static const edf_route *edf__plan_of(const char *spec, edf_node *const of[3],
+                                     edf__planned *unkept) {
+  edf_node *y = edf.running && edf__is_listed(edf.running) ? edf.running : NULL;
   edf__planned *p = y ? y->planned : NULL;
   while (p && (strcmp(p->spec, spec) || memcmp(p->of, of, sizeof p->of))) p = p->next;
-  if (p && p->batch == edf.batch) return &p->run;
+  if (p && p->batch == edf.batch && p->kernel == edf.kernel) return &p->route;
   edf_nest nest = edf_nest_of(spec, of);
   if (!p && y) {
     p = (edf__planned *)edf__alloc(&edf.computed, sizeof *p);
@@ -2055,31 +2154,22 @@ static edf__contraction *edf__plan_of(const char *spec, edf_node *const of[3],
   if (!p) p = unkept;
   memcpy(p->of, of, sizeof p->of);
   p->batch = edf.batch;
-  p->run.nest = nest;
-  p->run.planned = 0;
-  return &p->run;
+  p->kernel = edf.kernel;
+  p->route = edf_plan(&nest);
+  return &p->route;
 }
 
 void edf_loops(const char *spec, edf_operand out, edf_operand a, edf_operand b) {
-  edf_node *of[3] = { out.of, a.of, b.of }, *x = out.of;
-  unsigned grads = (unsigned)((out.which == EDF_GRAD) | (a.which == EDF_GRAD) << 1
-                              | (b.which == EDF_GRAD) << 2);
-  int assign = spec[strcspn(spec, "+-=")] == '=' ? EDF__ASSIGN : EDF__ADD;
+  edf_node *of[3] = { out.of, a.of, b.of };
+  int how = spec[strcspn(spec, "+-=")] == '=' ? EDF_ASSIGN : EDF_ADD;
   edf__planned unkept;
   const edf_operand *operand[] = { &out, &a, &b };
   for (int k = 0; k < 3; k++)
     if (!of[k] && (k == EDF_OUT || operand[k]->which != EDF_OWN))
       edf__fail(edf__call_of("edf_loops"), "\"%s\": operand %d is NULL", spec, k);
-  if (out.which == EDF_GRAD) {           /* The first sum for a gradient replaces the 0.      */
-    edf__check_exists("edf_loops", x);
-    if (!x->grad) return;
-    if (x->grad_is_zero) assign = EDF__ASSIGN;
-    x->grad_is_zero = 0;
-  }
-  memset(&unkept, 0, sizeof unkept);
-  edf__contraction *c = edf__plan_of(spec, of, &unkept);
-  edf__contract(c, assign, of, grads);
-  if (c == &unkept.run) edf__free(c->route);
+  edf__check_exists("edf_loops", out.of);
+  if (out.which == EDF_GRAD && !out.of->grad) return;
+  edf_run(edf__plan_of(spec, of, &unkept), how, out, a, b);
 }
 
 /* ==== >>declarations  The text of an Input or a Parameter ================================ */
@@ -2450,22 +2540,6 @@ const edf_op edf_softmax_op = { "Softmax", edf__softmax_shape, edf__softmax_forw
 
 /* Returns 1 if edf_real has all class numbers below K. A float skips odd numbers above 2^24. */
 static int edf__has_classes(int K) { return EDF_REAL_IS_DOUBLE || K <= 16777216; }
-static void edf__loss_shape(edf_node *loss) {
-  const edf_node *P = loss->in[0], *y = loss->in[1];
-  int equal = P->rank == y->rank + 1;
-  for (int d = 0; equal && d < y->rank; d++) equal = y->dim[d] == P->dim[d];
-  if (!equal)
-    edf__fail(edf__site_of(loss), "expected one label for each row of scores: y is %s, not %s%s"
-              "\n  %s\n  %s", edf__dims(y, y->rank), edf__dims(P, P->rank - 1),
-              P->rank < y->rank ? " (are the labels the second operand?)" : "", edf__show(P),
-              edf__show(y));
-  if (!edf__has_classes(P->dim[P->rank - 1]))
-    edf__fail(edf__site_of(loss), "%d classes: a float has class numbers up to 16777216; use "
-              "cc -DEDF_REAL=double\n  %s", P->dim[P->rank - 1], edf__show(P));
-  loss->rank = y->rank;
-  memcpy(loss->dim, y->dim, sizeof loss->dim);
-}
-
 /* Returns the indices of entry i of x: [1,0]. */
 static const char *edf__indices(const edf_node *x, size_t i) {
   const char *text = "";
@@ -2489,6 +2563,29 @@ static size_t edf__class_in(const edf_node *node, const edf_node *y, size_t b, s
               label == (double)K ? " (are the classes counted from 1?)" : "", edf__show(y));
   return (size_t)label;
 }
+/* Stops at a wrong label of an Input. */
+static void edf__check_labels(const edf_node *loss) {
+  const edf_node *P = loss->in[0], *y = loss->in[1];
+  size_t K = (size_t)P->dim[P->rank - 1];
+  for (size_t b = 0; y->kind == EDF_INPUT && b < y->size; b++) edf__class_in(loss, y, b, K);
+}
+static void edf__loss_shape(edf_node *loss) {
+  const edf_node *P = loss->in[0], *y = loss->in[1];
+  loss->check = edf__check_labels;
+  int equal = P->rank == y->rank + 1;
+  for (int d = 0; equal && d < y->rank; d++) equal = y->dim[d] == P->dim[d];
+  if (!equal)
+    edf__fail(edf__site_of(loss), "expected one label for each row of scores: y is %s, not %s%s"
+              "\n  %s\n  %s", edf__dims(y, y->rank), edf__dims(P, P->rank - 1),
+              P->rank < y->rank ? " (are the labels the second operand?)" : "", edf__show(P),
+              edf__show(y));
+  if (!edf__has_classes(P->dim[P->rank - 1]))
+    edf__fail(edf__site_of(loss), "%d classes: a float has class numbers up to 16777216; use "
+              "cc -DEDF_REAL=double\n  %s", P->dim[P->rank - 1], edf__show(P));
+  loss->rank = y->rank;
+  memcpy(loss->dim, y->dim, sizeof loss->dim);
+}
+
 /* Returns the entry of the scores that the label of row b selects. */
 static size_t edf__label_entry(const edf_node *loss, size_t b) {
   size_t K = (size_t)loss->in[0]->dim[loss->in[0]->rank - 1];
@@ -2535,106 +2632,9 @@ typedef edf_affine_package AffineParams;
 #define LogLoss         edf_log_loss
 #endif
 
-/* ---- End of Part One -------------------------------------------------------------------- */
-
 /* ######## Part Two: faster, and more ##################################################### */
 
-/* ==== >>device  The interface of a device ================================================ */
-#ifdef EDF__CODE
-EDF__C_BEGIN
-/* Runs a node's C code between pull and push. An error in it leaves the device paused. */
-static void edf__run_here(edf_node *y, int backward) {
-  for (int k = 0; k < y->n_in; k++) {
-    edf_device->pull(y->in[k], EDF_VALUE);
-    if (backward && y->in[k]->grad) edf_device->pull(y->in[k], EDF_GRAD);
-  }
-  if (backward) edf_device->pull(y, EDF_VALUE);
-  if (backward) edf_device->pull(y, EDF_GRAD);
-  edf__paused = edf_device;
-  edf_device = NULL;
-  (backward ? y->backward : y->forward)(y);
-  edf_device = edf__paused;
-  edf__paused = NULL;
-  if (!backward) edf_device->push(y, EDF_VALUE);
-  for (int k = 0; backward && k < y->n_in; k++)
-    if (y->in[k]->grad) edf_device->push(y->in[k], EDF_GRAD);
-}
-
-/* Checks the labels of an active loss, or the classes of an active Embed, that come from an
-   Input: before the pass, since a device cannot stop. */
-static void edf__check_labels(const edf_node *loss) {
-  int embeds = !strcmp(loss->op, "Embed") && loss->n_in == 2;
-  if (!loss->active || (!embeds && loss->shape != edf__loss_shape)) return;
-  const edf_node *x = loss->in[0], *y = loss->in[1];
-  size_t K = (size_t)(embeds ? x->dim[0] : x->dim[x->rank - 1]);
-  for (size_t b = 0; y->kind == EDF_INPUT && b < y->size; b++) edf__class_in(loss, y, b, K);
-}
-
-/* Returns 1 if node y has run. The contractions of an equation ask the device themselves. A
-   gradient that the device has not written is filled with zeros. */
-static int edf__run_node(edf_node *y, int backward) {
-  if (edf__has_flag(y, EDF_LOOPS) || edf__has_flag(y, EDF__NESTS)) return 0;
-  if (!backward) edf__check_labels(y);
-  int there = edf_device->node(y, backward);
-  for (int k = 0; backward && k < y->n_in; k++) edf__write_zeros(y->in[k]);
-  if (!there) edf__run_here(y, backward);
-  return 1;
-}
-
-/* Returns 1 if a device has run this pass. It may replay a recording, without the nodes'
-   code. */
-static int edf__run_pass(void (*nodes)(void), int forward) {
-  for (int i = 0; forward && i < edf.n_compnodes; i++) edf__check_labels(edf.compnodes[i]);
-  if (!edf_device->pass(nodes, 1)) return 1;
-  for (int i = 0; i < edf__n_nodes(); i++) {
-    edf_node *y = edf__nth(i);
-    if (forward && y->active && y->kind == EDF_COMPNODE) edf__note_forward(y);
-    if (forward || y->kind != EDF_COMPNODE || !edf__runs_backward(y)) continue;
-    y->grad_is_zero = 0;
-    for (int k = 0; k < y->n_in; k++) y->in[k]->grad_is_zero = 0;
-  }
-  return 1;
-}
-EDF__C_END
-#endif
-
-/* ==== >>nest  Loop nests and the kernel ================================================== */
-#ifndef EDF__NEST_H
-#define EDF__NEST_H
-EDF__C_BEGIN
-/* A route is a plan for a nest. It sorts the loops into four groups, outside | M | N | K. An M
-   loop is in out and a, an N loop is in out and b, and a K loop is in a and b. All other loops
-   run outside. If M, N and K have more than one step each, the inside is a matrix product,
-   out[M,N] += alpha a[M,K] b[K,N]. Otherwise the last loop is a vector loop.
-     s[b,j] += W[I,j] x[b,I]                       M: j    N: b         K: I
-     y[b,i,k] += F[DI,C,k] x[b,i+DI,C]             M: k    N: b, i      K: DI, C
-     p[b,h,t,s] += Q[b,h,t,I] K[b,h,s,I]           M: t    N: s    K: I    outside: b, h  */
-struct edf_route {
-  edf_nest nest;                         /* the loops in this order                           */
-  int product;                           /* 1 for a matrix product                            */
-  int first[4];                          /* index of the first M, N and K loop, and the end   */
-  ptrdiff_t extent[3];                   /* number of steps of M, N and K                     */
-  size_t covers;                         /* entries of out that it writes, 0 if some twice    */
-};
-
-/* An operand of a product as a matrix. `direct` is 1 if a BLAS can read it in place, with
-   `step` entries from row to row, or if `tall` is 1, from column to column. */
-typedef struct {
-  ptrdiff_t rows, columns;
-  ptrdiff_t step;
-  int direct;
-  int tall;
-} edf_matrix;
-edf_route  edf_plan(const edf_nest *nest);
-edf_matrix edf_matrix_of(const edf_route *route, int operand);
-
-/* Computes out[..] += alpha a[..] b[..], or with `assign` out[..] = for the entries covered.
-   `assign` is only for routes with covers > 0. out must not overlap a or b. */
-void edf_contract(const edf_route *route, int assign, edf_real *out, const edf_real *a,
-                  const edf_real *b);
-EDF__C_END
-#endif
-
+/* ==== >>kernel  The plan of a nest, and the fast product ================================= */
 #ifdef EDF__CODE
 EDF__C_BEGIN
 /* ---- Canonical form. Loops of size 1 are dropped. A loop that is in no operand multiplies
@@ -2730,8 +2730,11 @@ static int edf__strides_over(const edf_loop *l, int n, int i) {
   return s > reach;
 }
 edf_route edf_plan(const edf_nest *nest) {
-  edf_nest t = edf__canonical(nest);
   edf_route r;
+  memset(&r, 0, sizeof r);
+  r.nest = *nest;
+  if (edf.kernel == EDF_REFERENCE && !edf_device) return r;
+  edf_nest t = edf__canonical(nest);
   edf__arrange(&r, &t, -1);
   r.product = r.extent[EDF__M] > 1 && r.extent[EDF__N] > 1 && r.extent[EDF__K] > 1;
   if (!r.product) edf__arrange(&r, &t, edf__best_row(&t));
@@ -3171,12 +3174,17 @@ static void edf__run_part(const edf_route *r, int cut, int t, int parts, int ass
   edf__outside(&part, 0, assign, out + s[EDF_OUT], a + s[EDF_A], b + s[EDF_B], w);
 }
 
+static void edf__zero_nest(const edf_nest *t, int k, edf_real *out) {
+  if (k == t->n) { *out = 0; return; }
+  for (ptrdiff_t i = 0; i < t->loop[k].n; i++)
+    edf__zero_nest(t, k + 1, out + i * t->loop[k].s[EDF_OUT]);
+}
 void edf_contract(const edf_route *r, int assign, edf_real *out, const edf_real *a,
                   const edf_real *b) {
   int threads = 1, cut = -1, t;
-  if (edf.kernel == EDF_REFERENCE) {
+  if (edf.kernel == EDF_REFERENCE || r->n_mask) {
     if (assign) edf__zero_nest(&r->nest, 0, out + r->nest.start[EDF_OUT]);
-    edf_contract_reference(&r->nest, out, a, b);
+    edf__run_nest(&r->nest, r->mask, r->n_mask, out, a, b);
     return;
   }
 #ifdef _OPENMP
@@ -3195,28 +3203,6 @@ void edf_contract(const edf_route *r, int assign, edf_real *out, const edf_real 
                   edf.workspace ? &edf.workspace[t] : NULL);
 }
 
-/* Runs a contraction. Its plan is made when it first runs. */
-static void edf__contract_fast(edf__contraction *c, int assign, edf_node *const of[3],
-                               unsigned grads) {
-  if (!c->route) c->route = (edf_route *)edf__alloc(&edf.computed, sizeof *c->route);
-  if (!c->planned) *c->route = edf_plan(&c->nest);
-  c->planned = 1;
-  size_t covers = c->route->covers;
-  int writes = assign == EDF__PART ? covers > 0 : assign && covers == of[EDF_OUT]->size;
-  if (assign && !writes) edf__fill(of[EDF_OUT], grads & 1 ? EDF_GRAD : EDF_VALUE, 0);
-  if (edf_device) edf_device->contract(c->route, writes, of, grads);
-  else
-    edf_contract(c->route, writes, edf__array_of(of, grads, EDF_OUT),
-                 edf__array_of(of, grads, EDF_A), edf__array_of(of, grads, EDF_B));
-}
-
-static const edf__part_two_table edf__part_two_code = { edf__run_node, edf__run_pass,
-  edf__contract_fast };
-#ifdef __cplusplus
-static const int edf__part_two_is_set EDF__USED = (edf__part_two = &edf__part_two_code, 1);
-#else
-static const edf__part_two_table *edf__part_two = &edf__part_two_code;
-#endif
 EDF__C_END
 #endif
 
@@ -3257,17 +3243,6 @@ edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate);
 #define edf_reshape(...) edf_reshape_at(EDF__HERE, __VA_ARGS__)
 edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...)
     EDF__PRINTF(4, 5);
-
-/* A maximum over windows, of edf/slide.h: entry i of y is the greatest x[.. + offset[k]]. The
-   first n_kept loops of t run over y and x, and the others over the n entries of the window.
-   winner[i] is the k of the first greatest entry. Backward adds y.grad to its x.grad. */
-struct edf_window {
-  edf_nest t;
-  int n_kept;
-  ptrdiff_t n;
-  ptrdiff_t *offset;
-  int *winner;
-};
 EDF__C_END
 #endif
 
@@ -3533,7 +3508,8 @@ const edf_op edf_reshape_op = { "Reshape", edf__reshape_shape, edf__reshape_forw
   edf__reshape_backward, "y x", "y.flat[n] = x.flat[n]", "x.grad.flat[n] += y.grad.flat[n]",
   EDF_TESTED, NULL };
 edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...) {
-  edf_node *y = edf__computed(&edf_reshape_op, file, line, 1, &x);
+  edf__site at = { "Reshape", file, line };
+  edf_node *y = edf__computed(&edf_reshape_op, at, 1, &x);
   va_list args;
   va_start(args, decl);
   edf__declare(y, y->op, decl, args);
@@ -3907,10 +3883,6 @@ struct edf_snapshot {
   edf__node_copy *node;                  /* of all nodes                                      */
 };
 
-static edf_real **edf__array_at(edf_node *x, int which) {
-  return which == EDF_VALUE ? &x->value : which == EDF_GRAD ? &x->grad
-         : which == EDF_M ? &x->m : &x->s;
-}
 /* Returns 1 if the array belongs to the graph. An Input's values belong to the program. */
 static int edf__has_array(edf_node *x, int which) {
   return *edf__array_at(x, which) && (which != EDF_VALUE || x->kind != EDF_INPUT);
@@ -3939,12 +3911,12 @@ edf_snapshot *edf_take_snapshot(void) {
     edf__node_copy *copy = &taken->node[i];
     for (int k = 0; k < EDF_OWN; k++) {
       if (!edf__has_array(x, k)) continue;
-      if (edf_device) edf_device->pull(x, (edf_which)k);
+      edf__sync(x, (edf_which)k, EDF_READS);
       copy->array[k] = edf__copy_block(*edf__array_at(x, k));
     }
     copy->node = *x;
     copy->state = edf__copy_block(edf__kept_by(x));
-    if (edf_device) edf_device->pull(x, EDF_OWN);
+    edf__sync(x, EDF_OWN, EDF_READS);
   }
   edf.looking = 1;
   return taken;
@@ -3965,7 +3937,7 @@ static void edf__restore_array(edf_node *x, int which, edf_real *now, edf__block
   if (!copy.at) { edf__free(now); return; }
   *to = (edf_real *)edf__grow(edf__list_of(x), now, copy.bytes);
   edf__restore_block(*to, copy);
-  if (edf_device) edf_device->push(x, (edf_which)which);
+  edf__sync(x, (edf_which)which, EDF_WROTE);
 }
 /* Restores what forward keeps. If there was no state before, a new one is freed. */
 static void edf__restore_state(edf_node *x, void *now, edf__block_copy copy) {
@@ -3986,7 +3958,7 @@ static void edf__restore_node(edf_node *x, const edf__node_copy *copy) {
   for (int k = 0; k < EDF_OWN; k++)
     edf__restore_array(x, k, *edf__array_at(&now, k), copy->array[k]);
   edf__restore_state(x, now.state, copy->state);
-  if (edf_device) edf_device->push(x, EDF_OWN);
+  edf__sync(x, EDF_OWN, EDF_WROTE);
 }
 
 void edf_restore(edf_snapshot *taken) {
@@ -4466,8 +4438,10 @@ static edf__check *edf__new_check(edf_node *y, int alone, unsigned long long dra
 /* ---- Forward and backward of the check. */
 static void edf__check_forward(edf__check *c) {
   edf.draws = c->draws;
+  edf.running = c->alone ? c->y : NULL;
   if (c->alone) c->y->forward(c->y);
   else (edf_forward_to)(c->y);
+  edf.running = NULL;
   if (!c->alone) edf_value(c->y);
 }
 
@@ -4479,7 +4453,12 @@ static void edf__check_backward(edf__check *c, edf_real begin, edf_real times) {
     for (int k = 0; k < y->n_in; k++)
       for (size_t i = 0; y->in[k]->grad && i < y->in[k]->size; i++) y->in[k]->grad[i] = begin;
   for (size_t i = 0; i < y->size; i++) y->grad[i] = times * c->r[i];
-  if (c->alone) { y->backward(y); return; }
+  if (c->alone) {
+    edf.running = y;
+    y->backward(y);
+    edf.running = NULL;
+    return;
+  }
   edf_push_grad(y);
   edf__backward_nodes();
   edf__write_all_zeros();
@@ -5076,21 +5055,29 @@ static double edf__check_alone(edf_node *node, unsigned long long draws) {
 static int edf__is_stop(const edf_node *y) {
   return y->about && y->about->name && !strcmp(y->about->name, "Stop");
 }
+typedef struct { void (*forward)(edf_node *); edf_real value[1]; } edf__held;
 static void edf__keep_value(edf_node *y) {
-  memcpy(y->value, y->state, y->size * sizeof *y->value);
+  memcpy(y->value, ((edf__held *)y->state)->value, y->size * sizeof *y->value);
+  edf__sync(y, EDF_VALUE, EDF_WROTE);
 }
 static void edf__hold_stops(int hold) {
   for (edf_node **c = edf.compnodes; c < edf.compnodes + edf.n_compnodes; c++) {
     edf_node *y = *c;
     size_t bytes = y->size * sizeof *y->value;
-    if (!y->active || !edf__is_stop(y)) continue;
-    int constant = y->forward != (hold ? y->about->forward : edf__keep_value);
-    if (constant) continue;
-    if (hold) y->state = memcpy(edf_keep(NULL, bytes), y->value, bytes);
-    y->forward = hold ? edf__keep_value : y->about->forward;
-    if (hold) edf__print_result("ok  ", y, NULL, "no gradient goes through stop, on purpose: "
-                                "its value is held");
-    else y->state = NULL;
+    int constant = y->fed >= 0, held = y->forward == edf__keep_value;
+    if (!y->active || !edf__is_stop(y) || constant || hold == held) continue;
+    if (held) {
+      y->forward = ((edf__held *)y->state)->forward;
+      y->state = NULL;
+      continue;
+    }
+    edf__held *state = (edf__held *)edf_keep(NULL, sizeof *state + bytes);
+    state->forward = y->forward;
+    memcpy(state->value, edf_value(y), bytes);
+    y->state = state;
+    y->forward = edf__keep_value;
+    edf__print_result("ok  ", y, NULL, "no gradient goes through stop, on purpose: its value "
+                      "is held");
   }
 }
 

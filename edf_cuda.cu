@@ -4,7 +4,7 @@
      nvcc -std=c++17 -O3 -c edf_cuda.cu        or: make build/edf_cuda.o
      cc train.o edf_cuda.o -L/usr/local/cuda/lib64 -lcublas -lcudart -lstdc++ -lm
 
-   How it works. edf.h calls a table of nine functions, `edf_device`, in place of its own loops.
+   How it works. edf.h calls a table of six functions, `edf_device`, in place of its own loops.
    Here each node has a twin. The twin holds the arrays of the node on the GPU, and knows on
    which side each array is right. A matrix product is one gemm of cuBLAS. All other sums run
    through one kernel. The other nodes have a line with their formulas, or a kernel for rows. A
@@ -41,6 +41,10 @@
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+/* A program without slides does not have these two. */
+extern "C" edf_contraction *edf_contraction_of(const edf_node *y) __attribute__((weak));
+extern "C" edf_window edf_window_of(edf_node *y) __attribute__((weak));
 
 #ifndef LAUNCH                           /* The tests have a macro of their own.              */
 #define LAUNCH(kernel, grid, block, stream, ...) kernel<<<grid, block, 0, stream>>>(__VA_ARGS__)
@@ -122,6 +126,7 @@ struct array {
 };
 enum { ARRAYS = EDF_S + 1 };
 struct twin {
+  void (*run)(edf_node *y, int backward);            /* the kernel of a node, or NULL         */
   array of[ARRAYS];                      /* by edf_which                                      */
   array own;                             /* what a kernel's forward keeps for its backward    */
   std::vector<char> own_copy;            /* on the host, while a call that looks runs passes  */
@@ -600,29 +605,30 @@ static int is_product(const edf_route *r) {
   return r->product && work >= 100000;
 }
 
-static void contract(const edf_route *r, int assign, edf_node *const of[3], unsigned grads) {
-  int whole = assign && r->covers == of[EDF_OUT]->size;
-  real *a = of[EDF_A] ? to_read(of[EDF_A], grads >> EDF_A & 1) : NULL;
-  real *b = of[EDF_B] ? to_read(of[EDF_B], grads >> EDF_B & 1) : NULL;
-  real *o = to_write(of[EDF_OUT], grads & 1, whole);
-  if (b && is_product(r)) product(r, assign, o, a, b);
-  else sums(r->nest, assign, o, a, b, NULL);
-}
+static real *to_read(edf_operand a) { return a.of ? to_read(a.of, a.which) : NULL; }
 
-static int kept(const edf_nest *t, const edf_mask *mask, int n_mask, edf_node *const of[3],
-                unsigned grads) {
+/* Runs a route with masks. Returns 0 if two steps write one entry. */
+static int run_kept(const edf_route *r, edf_operand out, edf_operand a, edf_operand b) {
+  const edf_nest &t = r->nest;
   size_t outs = 1, terms = 1;
   masks m;
-  for (const edf_loop *l = t->loop; l < t->loop + t->n; l++)
+  for (const edf_loop *l = t.loop; l < t.loop + t.n; l++)
     *(l->s[EDF_OUT] ? &outs : &terms) *= (size_t)l->n;
-  if (!writes_apart(*t) || (double)outs > UINT_MAX || (double)terms > UINT_MAX) return 0;
+  if (!writes_apart(t) || (double)outs > UINT_MAX || (double)terms > UINT_MAX) return 0;
   memset(&m, 0, sizeof m);
-  m.n = n_mask;
-  memcpy(m.of, mask, (size_t)n_mask * sizeof *mask);
-  real *a = of[EDF_A] ? to_read(of[EDF_A], grads >> EDF_A & 1) : NULL;
-  real *b = of[EDF_B] ? to_read(of[EDF_B], grads >> EDF_B & 1) : NULL;
-  real *o = to_write(of[EDF_OUT], grads & 1, 0);
-  RUN(kept_kernel, outs, o, a, b, *t, m, terms, outs);
+  m.n = r->n_mask;
+  memcpy(m.of, r->mask, (size_t)m.n * sizeof *m.of);
+  const real *va = to_read(a), *vb = to_read(b);
+  RUN(kept_kernel, outs, to_write(out.of, out.which, 0), va, vb, t, m, terms, outs);
+  return 1;
+}
+
+static int run(const edf_route *r, int assign, edf_operand out, edf_operand a, edf_operand b) {
+  if (r->n_mask) return run_kept(r, out, a, b);
+  int whole = assign && r->covers == out.of->size;
+  real *va = to_read(a), *vb = to_read(b), *o = to_write(out.of, out.which, whole);
+  if (vb && is_product(r)) product(r, assign, o, va, vb);
+  else sums(r->nest, assign, o, va, vb, NULL);
   return 1;
 }
 
@@ -648,13 +654,17 @@ __global__ static void max_kernel(real *y, int *winner, const real *x, nest k) {
 
 /* The offset in b is the number of an entry in its window. The first greatest entry wins, in
    the order of these numbers. Backward is a sum over the windows that have the entry. */
-static void window(const edf_window *w, edf_node *y, edf_node *x, int backward) {
-  edf_nest t = w->t;
+static void window(edf_node *y, int backward) {
+  edf_window w = edf_window_of(y);
+  edf_node *x = y->in[edf_contraction_of(y)->e.ref[1].operand];
+  edf_nest t = w.t;
   ptrdiff_t number = 1;
+  int assign;
+  if (backward && !x->grad) return;
   t.alpha = 1;
   for (int i = t.n - 1; i >= 0; i--) {
     edf_loop *l = &t.loop[i];
-    int kept = i < w->n_kept;
+    int kept = i < w.n_kept;
     l->s[EDF_B] = kept ? 0 : number;
     if (!kept) number *= l->n;
     if (backward) std::swap(l->s[EDF_OUT], l->s[EDF_A]);
@@ -663,7 +673,11 @@ static void window(const edf_window *w, edf_node *y, edf_node *x, int backward) 
   if (backward) {
     std::swap(t.start[EDF_OUT], t.start[EDF_A]);
     const real *dy = dy_of(y);
-    sums(t, 0, to_write(x, EDF_GRAD, 0), dy, NULL, winner);
+    real *dx = grad_of(x, &assign);
+    edf_nest zeros = two_loops((ptrdiff_t)x->size, 1, 0, 1, 0, 0);
+    zeros.alpha = 0;                     /* Windows may leave entries out.                    */
+    if (assign) sums(zeros, 1, dx, NULL, NULL, NULL);
+    sums(t, 0, dx, dy, NULL, winner);
     return;
   }
   const real *v = value_of(x) + t.start[EDF_A];
@@ -804,7 +818,7 @@ static void count(edf_node *y, int) {
 static const kernel number_here("Number", count);
 static const kernel index_here("Index", count);
 
-/* ---- Sum and Mean are sums, and their gradient is a broadcast. Concat is a copy of each. */
+/* ---- Mean is a sum, and its gradient is a broadcast. Concat is a copy of each. */
 static void total(edf_node *y, int backward) {
   edf_node *x = y->in[0];
   int assign = 1;
@@ -812,10 +826,9 @@ static void total(edf_node *y, int backward) {
   const real *from = backward ? dy_of(y) : value_of(x);
   real *to = backward ? grad_of(x, &assign) : result_of(y);
   edf_nest t = two_loops((ptrdiff_t)x->size, backward, !backward, 1, 0, 0);
-  if (!strcmp(y->about->name, "Mean")) t.alpha = 1 / (real)x->size;
+  t.alpha = 1 / (real)x->size;
   sums(t, assign, to, from, NULL, NULL);
 }
-static const kernel sum_here("Sum", total);
 static const kernel mean_here("Mean", total);
 
 static int row_dims(const edf_node *y) { return y->written ? y->written->row_dims : 1; }
@@ -1577,24 +1590,37 @@ static int pass(void (*nodes)(void), int whole) {
   return recorded_before;
 }
 
-/* ---- A node. Its C code runs if it has no kernel. That is said once for each kind. */
-static int node(edf_node *y, int backward) {
+/* ---- A node. One without a kernel runs on the host. That is said once for each kind. */
+static void run_on_host(edf_node *y, int backward) {
   static std::set<std::string> told;
-  auto k = kernels().find(y->about && y->about->name ? y->about->name : "");
-  if (k != kernels().end()) {
-    k->second(y, backward);
-    return 1;
-  }
   if (current) current->needs_host = 1;
   if (told.insert(y->op).second)
     fprintf(stderr, "edf: note: node %s is CPU code: its inputs and results are copied between "
             "GPU and CPU in every step\n", y->op);
-  return 0;
+  edf_run_code(y, backward);
 }
+static void find_kernel(edf_node *y) {
+  auto k = kernels().find(y->about && y->about->name ? y->about->name : "");
+  const edf_contraction *m = edf_contraction_of ? edf_contraction_of(y) : NULL;
+  twins[y].run = k != kernels().end() ? k->second : m && m->kind == 'x' ? window : run_on_host;
+}
+/* Without a device, as for a copy in the gradient check, the C code runs. */
+static void run_node(edf_node *y, int backward) {
+  if (!edf_device) edf_run_code(y, backward);
+  else {
+    if (!twins[y].run) find_kernel(y);   /* after edf_cuda_close                              */
+    twins[y].run(y, backward);
+  }
+}
+static void gpu_forward(edf_node *y) { run_node(y, 0); }
+static void gpu_backward(edf_node *y) { run_node(y, 1); }
 
-static void fill(edf_node *x, edf_which which, real number) {
-  real *to = to_write(x, which, 1);
-  RUN(count_kernel, x->size, to, x->size, number, 0);
+/* Loops ask for each of their nests. */
+static void built(edf_node *y) {
+  if (y->about && y->about->flags & EDF_LOOPS) return;
+  find_kernel(y);
+  y->forward = gpu_forward;
+  if (y->backward) y->backward = gpu_backward;
 }
 
 /* ---- What a kernel keeps is copied to the host, and the copy is sent back. */
@@ -1635,6 +1661,11 @@ static void push(edf_node *x, edf_which which) {
   if (a->at && !is_data) to_read(x, which);
 }
 
+static void sync(edf_node *x, edf_which which, edf_access by) {
+  if (by == EDF_READS) pull(x, which);
+  else push(x, which);
+}
+
 static void forget(edf_node *x) {
   for (array &a : twins[x].of) release(&a);
   release(&twins[x].own);
@@ -1650,8 +1681,7 @@ static void clear(int all) {
 
 /* ==== >>open  What a linked edf_cuda.o does when the first node is made ====================*/
 
-static edf_device_table table = { node, contract, window, pass, fill, update, pull, push,
-                                  clear, kept };
+static edf_device_table table = { built, pass, run, update, sync, clear };
 
 static void choose_precision(void) {
   const char *asked = getenv("EDF_PRECISION");

@@ -787,7 +787,7 @@ void edf_save(const char *path) {
     if (*t.value) {
       edf_write(&h, ",%sF%d\",\"shape\":[%s],\"data_offsets\":[%zu,", begin.at,
                 (int)sizeof(edf_real) * 8, edf_data__dims(t.p->dim, t.p->rank), numbers.n);
-      if (edf_device) edf_device->pull(t.p, t.which);
+      if (edf_device) edf_device->sync(t.p, t.which, EDF_READS);
       edf_data__put_numbers(&numbers, *t.value, t.p->size, sizeof(edf_real));
       edf_write(&h, "%zu]}", numbers.n);
     }
@@ -919,7 +919,7 @@ void edf_load(const char *path) {
     else if (to) memset(to, 0, t.p->size * sizeof *to);
     if (!*t.suffix) t.p->steps = (long)s->steps;
     if (t.which == EDF_VALUE) edf_push(t.p);
-    else if (edf_device && to) edf_device->push(t.p, t.which);
+    else if (edf_device && to) edf_device->sync(t.p, t.which, EDF_WROTE);
   }
   edf.seed = seed;
   edf.draws = draws;

@@ -402,7 +402,8 @@ static edf_node *edf_judge__node_again(const edf_judge__answer *a, const edf_nod
     for (int k = 0; k < a->n; k++)
       if (a->node[k] == (m ? m->operand[i] : y->in[i])) in[i] = x[k];
   if (m) return edf_slide__equation_node(&at, y->about, m->kind, &m->written, n, in);
-  edf_node *copy = edf__computed(y->about, y->file, y->line, n, in);
+  at.op = y->about->name;
+  edf_node *copy = edf__computed(y->about, at, n, in);
   copy->rank = y->rank;
   if (y->written) *edf__write(copy) = *y->written;
   size_t bytes = y->state ? edf__header(y->state)->bytes : 0;

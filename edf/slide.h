@@ -18,14 +18,13 @@
 
    Private names of edf.h that are used here, in edf/layers.h and in edf/judge.h:
 
-     EDF__ADD EDF__ASSIGN EDF__NESTS EDF__NORETURN EDF__PART EDF__SHARED_LOOP EDF__SHOWN
-     EDF__USED edf__accept edf__add_compnode edf__alloc edf__append_leaf edf__array_of
-     edf__block edf__call_of edf__canonical edf__caret edf__caught edf__check_exists
-     edf__check_operands edf__class_in edf__columns edf__compare_names edf__computed
-     edf__contract edf__contraction edf__dot edf__entry edf__exp edf__expect edf__fail
-     edf__fill edf__found edf__free edf__free_list edf__grow edf__header edf__identifier
-     edf__infer edf__is_capital edf__is_digit edf__is_letter edf__label edf__largest edf__ln
-     edf__lower edf__message edf__n_nodes edf__new_node edf__nth edf__operands edf__peek
+     EDF__NORETURN EDF__SHARED_LOOP EDF__SHOWN EDF__USED edf__accept edf__add_compnode
+     edf__alloc edf__append_leaf edf__block edf__call_of edf__canonical edf__caret
+     edf__caught edf__check_exists edf__check_operands edf__class_in edf__columns
+     edf__compare_names edf__computed edf__dot edf__exp edf__expect edf__fail edf__fill
+     edf__found edf__free edf__free_list edf__grow edf__header edf__identifier edf__infer
+     edf__is_capital edf__is_digit edf__is_letter edf__label edf__largest edf__ln edf__lower
+     edf__message edf__n_nodes edf__new_node edf__nth edf__operands edf__peek
      edf__print_node edf__read_declared edf__read_number edf__row_end edf__scan edf__scan_of
      edf__show edf__site edf__softmax_shape edf__syntax edf__text edf__texts edf__total
      edf__upper edf__vtext edf__whole edf__without_batch edf__write
@@ -284,11 +283,24 @@ typedef struct edf_contraction {
   const edf_ref *source[EDF_MAX_INDEX];  /* the tensor that gives the size, or NULL           */
   int padded[EDF_MAX_RANK];              /* of a padded copy: its dimensions, else 0          */
   edf_real outside;                      /* of a padded copy: the entries around the tensor   */
-  struct edf__contraction *run;          /* 3 for each term: out += a b, and the swap rule's  */
+  struct edf_slide__run *run;            /* 3 for each term: out += a b, and the swap rule's  */
   int *winner;                           /* these two are for a maximum                       */
   ptrdiff_t *window;
 } edf_contraction;
 edf_contraction *edf_contraction_of(const edf_node *y);
+
+/* A maximum over windows: entry i of y is the greatest x[.. + offset[k]]. The first n_kept
+   loops of t run over y and x, and the others over the n entries of the window. winner[i] is
+   the k of the first greatest entry. Backward adds y.grad to its x.grad. edf_window_of is for a
+   node whose equation has kind 'x'. */
+typedef struct {
+  edf_nest t;
+  int n_kept;
+  ptrdiff_t n;
+  ptrdiff_t *offset;
+  int *winner;
+} edf_window;
+edf_window edf_window_of(edf_node *y);
 double edf_coefficient(const edf_term *t);         /* Returns it for the present batch.       */
 
 /* Embed: y[b,t,j] = W[k[b,t],j] for class numbers k.   W.grad[k[b,t],j] += y.grad[b,t,j]
@@ -476,9 +488,14 @@ static edf_contraction *edf_slide__einsum_of(const edf_node *y) {
   return (edf_contraction *)y->state;
 }
 static void edf_slide__einsum_shape(edf_node *y);
+static void edf_slide__lookup_shape(edf_node *y);
+/* Returns 1 if the state of y is an equation. A lookup's is one, too. */
+static int edf_slide__has_equation(const edf_node *y) {
+  return y->shape == edf_slide__einsum_shape || y->shape == edf_slide__lookup_shape;
+}
 edf_contraction *edf_contraction_of(const edf_node *y) {
   edf__check_exists("edf_contraction_of", y);
-  return y->shape == edf_slide__einsum_shape ? edf_slide__einsum_of(y) : NULL;
+  return edf_slide__has_equation(y) ? edf_slide__einsum_of(y) : NULL;
 }
 
 static const char *edf_slide__show_ref(const edf_ref *r, edf_node **in) {
@@ -670,7 +687,15 @@ static double edf_slide__divisor(const edf_contraction *m, const edf_equation *e
   return m->kind == 'm' ? entries : m->kind == 's' ? entries - 1 : 1;
 }
 
-static void edf_slide__make_term(const edf_node *y, const edf_term *t, edf__contraction *run) {
+/* A nest, and its plan. `planned` is 1 if the plan is for the present batch. */
+typedef struct edf_slide__run {
+  edf_nest nest;
+  edf_route *route;
+  int planned;
+  int kernel;                            /* edf.kernel when it was planned                    */
+} edf_slide__run;
+
+static void edf_slide__make_term(const edf_node *y, const edf_term *t, edf_slide__run *run) {
   const edf_contraction *m = edf_slide__einsum_of(y);
   const edf_equation *e = &m->e;
   unsigned has = edf_slide__ref_has(e->ref) | edf_slide__term_has(e, t);
@@ -710,14 +735,10 @@ static void edf_slide__einsum_shape(edf_node *y) {
       edf__syntax(m->e.scan, p->at, "this dimension is too long: %ld", (long)greatest + 1);
     y->dim[d] = m->padded[d] ? m->padded[d] : known ? (int)greatest + 1 : 0;
   }
-  m->run = (edf__contraction *)edf__grow(&edf.computed, m->run, bytes);
+  m->run = (edf_slide__run *)edf__grow(&edf.computed, m->run, bytes);
   for (int t = 0; m->runs && t < m->e.n_term; t++)
     edf_slide__make_term(y, &m->e.term[t], m->run + 3 * t);
 }
-
-/* ---- Masks. A pair that a mask excludes has no influence, also if it is NaN or infinite. If
-   all products are finite, another factor is 0 for these pairs, and the fast loops run. If one
-   may not be, and on a device, a slower loop leaves the pairs out. */
 
 /* ---- Masks. A pair that a mask excludes has no influence, also if it is NaN or infinite. If
    all products are finite, another factor is 0 for these pairs, and the fast loops run. If one
@@ -751,25 +772,6 @@ static int edf_slide__find_masks(const edf_contraction *m, const edf_term *t, ed
   }
   return n;
 }
-/* Adds alpha a b to out, as edf_contract_reference, for the steps that all masks keep. */
-static void edf_slide__contract_kept(const edf_nest *nest, const edf_mask *mask, int n_mask,
-                                     edf_real *out, const edf_real *a, const edf_real *b) {
-  ptrdiff_t i[EDF_MAX_INDEX] = { 0 };
-  int k;
-  for (k = 0; k < nest->n; k++) if (nest->loop[k].n <= 0) return;
-  do {
-    int keep = 1;
-    for (k = 0; k < n_mask; k++) {
-      ptrdiff_t low = mask[k].low < 0 ? 0 : i[mask[k].low];
-      keep &= low - (mask[k].high < 0 ? 0 : i[mask[k].high]) + mask[k].constant <= 0;
-    }
-    if (keep)
-      out[edf__entry(nest, EDF_OUT, i)] += nest->alpha * a[edf__entry(nest, EDF_A, i)] *
-                                           b[edf__entry(nest, EDF_B, i)];
-    for (k = nest->n - 1; k >= 0 && ++i[k] == nest->loop[k].n; k--) i[k] = 0;
-  } while (k >= 0);
-}
-
 /* Returns 1 if all numbers are so small that no product of three of them is infinite. */
 static int edf_slide__are_small(const edf_real *v, size_t n) {
   const edf_real limit = (edf_real)(EDF_REAL_IS_DOUBLE ? 1e100 : 1e12);
@@ -777,68 +779,68 @@ static int edf_slide__are_small(const edf_real *v, size_t n) {
   for (size_t i = 0; i < n; i++) bad |= !(v[i] > -limit && v[i] < limit);
   return !bad;
 }
-/* Runs a term with masks, on a device if it has a kernel. */
-static void edf_slide__run_kept(const edf_nest *nest, const edf_mask *mask, int n_mask,
-                                edf_node *const of[3], unsigned grads) {
-  edf_device_table *device = edf_device;
-  if (device && device->kept && device->kept(nest, mask, n_mask, of, grads)) return;
-  for (int k = 0; device && k < 3; k++)
-    if (of[k]) device->pull(of[k], grads >> k & 1 ? EDF_GRAD : EDF_VALUE);
-  edf_slide__contract_kept(nest, mask, n_mask, edf__array_of(of, grads, EDF_OUT),
-                           edf__array_of(of, grads, EDF_A), edf__array_of(of, grads, EDF_B));
-  if (device) device->push(of[EDF_OUT], grads & 1 ? EDF_GRAD : EDF_VALUE);
+static int edf_slide__is_small(edf_operand a) {
+  if (!a.of) return 1;
+  return edf_slide__are_small(a.which == EDF_GRAD ? a.of->grad : a.of->value, a.of->size);
 }
 /* Runs term number `t` of y, or for x = 1 or 2 the gradient of its factor x - 1. */
-static void edf_slide__run_term(const edf_node *y, int t, int x, int assign,
-                                edf_node *const of[3], unsigned grads) {
+static void edf_slide__run_term(const edf_node *y, int t, int x, int how, edf_operand out,
+                                edf_operand a, edf_operand b) {
   edf_contraction *m = edf_slide__einsum_of(y);
-  edf__contraction *c = &m->run[3 * t + x];
-  edf_mask mask[EDF_SLIDE__MAX_MASK];
-  int fast = !m->e.term[t].masks || (!edf_device && edf_slide__are_small(&c->nest.alpha, 1));
-  for (int k = EDF_A; m->e.term[t].masks && fast && k <= EDF_B; k++)
-    fast = edf_slide__are_small(edf__array_of(of, grads, k), of[k] ? of[k]->size : 1);
-  if (fast) { edf__contract(c, assign, of, grads); return; }
-  if (assign) edf__fill(of[EDF_OUT], grads & 1 ? EDF_GRAD : EDF_VALUE, 0);
-  edf_slide__run_kept(&c->nest, mask, edf_slide__find_masks(m, &m->e.term[t], mask), of, grads);
+  edf_slide__run *c = &m->run[3 * t + x];
+  int masked = m->e.term[t].masks != 0;
+  if (masked && !edf_device)             /* If all is small, the masks' tests are enough.     */
+    masked = !(edf_slide__are_small(&c->nest.alpha, 1) && edf_slide__is_small(a) &&
+               edf_slide__is_small(b));
+  if (masked) {
+    edf_mask mask[EDF_SLIDE__MAX_MASK];
+    edf_route route;
+    memset(&route, 0, sizeof route);
+    route.nest = c->nest;
+    route.n_mask = edf_slide__find_masks(m, &m->e.term[t], mask);
+    route.mask = mask;
+    edf_run(&route, how, out, a, b);
+    return;
+  }
+  if (!c->route) c->route = (edf_route *)edf_slide__alloc(sizeof *c->route);
+  if (!c->planned || c->kernel != edf.kernel) *c->route = edf_plan(&c->nest);
+  c->planned = 1;
+  c->kernel = edf.kernel;
+  edf_run(c->route, how, out, a, b);
 }
 
-/* Returns factor f of a term, or NULL for the number 1. */
-static edf_node *edf_slide__factor(const edf_node *y, const edf_term *t, int f) {
-  return f < t->n ? y->in[edf_slide__einsum_of(y)->e.ref[t->first + f].operand] : NULL;
+/* Returns factor f of a term, or the number 1. */
+static edf_operand edf_slide__factor(const edf_node *y, const edf_term *t, int f) {
+  const edf_contraction *m = edf_slide__einsum_of(y);
+  return f < t->n ? edf_values(y->in[m->e.ref[t->first + f].operand]) : edf_one;
 }
 static void edf_slide__einsum_forward(edf_node *y) {
   edf_contraction *m = edf_slide__einsum_of(y);
-  int first = m->outside != 0 ? EDF__PART : EDF__ASSIGN;
-  if (first == EDF__PART) edf__fill(y, EDF_VALUE, m->outside);
+  int first = m->outside != 0 ? EDF_PART : EDF_ASSIGN;
+  if (first == EDF_PART) edf__fill(y, EDF_VALUE, m->outside);
   for (int i = 0; i < m->e.n_term; i++) {
     const edf_term *t = &m->e.term[i];
-    edf_node *of[3] = { y, edf_slide__factor(y, t, 0), edf_slide__factor(y, t, 1) };
-    edf_slide__run_term(y, i, 0, i ? EDF__ADD : first, of, 0);
+    edf_slide__run_term(y, i, 0, i ? EDF_ADD : first, edf_values(y), edf_slide__factor(y, t, 0),
+                        edf_slide__factor(y, t, 1));
   }
 }
 static void edf_slide__einsum_backward(edf_node *y) {
   edf_contraction *m = edf_slide__einsum_of(y);
   for (int i = 0; i < m->e.n_term; i++) {
     const edf_term *t = &m->e.term[i];
-    for (int f = 0; f < t->n; f++) {     /* y.grad takes the place of factor x: swap rule     */
-      edf_node *x = edf_slide__factor(y, t, f), *other = edf_slide__factor(y, t, 1 - f);
-      edf_node *of[3] = { x, f ? other : y, f ? y : other };
-      if (!x->grad) continue;
-      edf_slide__run_term(y, i, 1 + f, x->grad_is_zero ? EDF__ASSIGN : EDF__ADD, of,
-                          1u | 2u << f);
-      x->grad_is_zero = 0;
+    for (int f = 0; f < t->n; f++) {     /* y.grad takes the place of factor f: swap rule     */
+      edf_operand x = edf_slide__factor(y, t, f), other = edf_slide__factor(y, t, 1 - f);
+      if (!x.of->grad) continue;
+      edf_slide__run_term(y, i, 1 + f, EDF_ADD, edf_grads(x.of), f ? other : edf_grads(y),
+                          f ? edf_grads(y) : other);
     }
   }
 }
 static const edf_op edf_slide__einsum_op = { "Einsum", edf_slide__einsum_shape,
   edf_slide__einsum_forward, edf_slide__einsum_backward, NULL, NULL, NULL,
   EDF_LOOPS | EDF_TESTED, NULL };
-/* Returns 1 if the state of y is an equation. A lookup's is one, too. */
-static int edf_slide__has_equation(const edf_node *y) {
-  return y->shape == edf_slide__einsum_shape;
-}
 static int edf_slide__is_equation(const edf_node *y) {
-  return y->shape == edf_slide__einsum_shape && edf_slide__einsum_of(y)->runs;
+  return edf_slide__has_equation(y) && edf_slide__einsum_of(y)->runs;
 }
 
 /* ---- Constructors */
@@ -846,11 +848,8 @@ static int edf_slide__is_equation(const edf_node *y) {
 /* Makes the node of an equation that needs no more rewriting. The op computes it. */
 static edf_node *edf_slide__einsum_node(edf__site at, const edf_op *op,
                                         const edf_contraction *m, int n, edf_node **in) {
-  edf_op about = *op;
-  about.name = at.op;
-  edf_node *y = edf__computed(&about, at.file, at.line, n, in);
+  edf_node *y = edf__computed(op, at, n, in);
   y->state = memcpy(edf__alloc(&edf.computed, sizeof *m), m, sizeof *m);
-  y->about = op;
   edf__write(y)->compiled = 1;
   if (!strcmp(at.op, "Einsum")) y->name = m->e.ref->name;
   return edf__add_compnode(y);
@@ -1431,11 +1430,12 @@ static const edf_op edf_slide__normalize_op = { "NormalizeOver", NULL,
    infinity. The summed loops run over the window. For each entry of y, winner[] has the number
    of the first greatest entry in the window. It receives the gradient. NaN wins. ---- */
 /* Returns the plan of a maximum: its loops, and the offset in x of each window entry. */
-static edf_window edf_slide__window_of(edf_node *y, const edf_nest *t) {
-  edf_contraction *m = (edf_contraction *)y->state;
+edf_window edf_window_of(edf_node *y) {
+  edf_contraction *m = edf_contraction_of(y);
   edf_window w;
+  if (!m || m->kind != EDF_SLIDE__MAX) edf_stop("edf_window_of: the node is not a maximum");
   memset(&w, 0, sizeof w);
-  w.t = edf__canonical(t);               /* Now the loops without a stride in y are last.     */
+  w.t = edf__canonical(&m->run[0].nest);           /* Loops without a stride in y are last.   */
   while (w.n_kept < w.t.n && w.t.loop[w.n_kept].s[EDF_OUT]) w.n_kept++;
   w.n = 1;
   for (int i = w.n_kept; i < w.t.n; i++) w.n *= w.t.loop[i].n;
@@ -1499,17 +1499,16 @@ static void edf_slide__run_window(const edf_window *w, int d, int backward, edf_
 static void edf_slide__max_over(edf_node *y, int backward) {
   edf_contraction *m = (edf_contraction *)y->state;
   edf_node *x = y->in[m->e.ref[1].operand];
-  edf_window w = edf_slide__window_of(y, &m->run[0].nest);
+  edf_window w = edf_window_of(y);
   edf_real *to = backward ? y->grad : y->value, *from = backward ? x->grad : x->value;
   if (!from) return;
-  if (edf_device) edf_device->window(&w, y, x, backward);
-  else edf_slide__run_window(&w, 0, backward, to, w.winner, from + w.t.start[EDF_A]);
+  edf_slide__run_window(&w, 0, backward, to, w.winner, from + w.t.start[EDF_A]);
 }
 static void edf_slide__max_over_forward(edf_node *y) { edf_slide__max_over(y, 0); }
 static void edf_slide__max_over_backward(edf_node *y) { edf_slide__max_over(y, 1); }
 static const edf_op edf_slide__max_over_op = { "Einsum", edf_slide__einsum_shape,
   edf_slide__max_over_forward, edf_slide__max_over_backward, NULL, NULL, NULL,
-  EDF_TESTED | EDF__NESTS, NULL };
+  EDF_TESTED, NULL };
 
 /* ---- MaskedSoftmax   P[b,k] = m[b,k] exp(s[b,k]) / sum_j m[b,j] exp(s[b,j])
                         s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j])
@@ -1669,6 +1668,21 @@ static ptrdiff_t edf_slide__in_table(edf_slide__lookup *p, const edf_node *y, si
   return edf_slide__entry_of(p->m, &p->of, p->table, index);
 }
 
+/* Stops at a wrong class number of an Input, if the node reads all entries of the Input. */
+static void edf_slide__check_lookup(const edf_node *y) {
+  edf_slide__lookup p = edf_slide__plan_lookup(y);
+  for (int d = 0; d < p.of.rank; d++) {
+    const edf_ref *k = &p.m->e.ref[p.of.place[d].by];
+    const edf_node *x = k == p.m->e.ref ? y : y->in[k->operand];
+    int all = x->kind == EDF_INPUT;
+    for (int o = 0; all && o < k->rank; o++) {
+      int i = edf_slide__alone(&p.m->e, &k->place[o]);
+      all = i >= 0 && p.m->extent[i] == x->dim[o];
+    }
+    for (size_t b = 0; all && b < x->size; b++)
+      edf__class_in(y, x, b, (size_t)p.table->dim[d]);
+  }
+}
 /* Adds entries of `from` to `to`: to the table if to_table is 1, else from the table. */
 static void edf_slide__move_entries(edf_node *y, edf_real *to, const edf_real *from,
                                     int to_table) {
@@ -1680,6 +1694,10 @@ static void edf_slide__move_entries(edf_node *y, edf_real *to, const edf_real *f
     for (size_t j = 0; j < p.run; j++) to[out + j] += from[in + j];
   }
 }
+static void edf_slide__lookup_shape(edf_node *y) {
+  edf_slide__einsum_shape(y);
+  y->check = edf_slide__check_lookup;
+}
 static void edf_slide__lookup_forward(edf_node *y) {
   memset(y->value, 0, y->size * sizeof *y->value);
   edf_slide__move_entries(y, y->value, y->in[0]->value, edf_slide__scatters(y));
@@ -1688,7 +1706,7 @@ static void edf_slide__lookup_backward(edf_node *y) {
   if (y->in[0]->grad)
     edf_slide__move_entries(y, y->in[0]->grad, y->grad, !edf_slide__scatters(y));
 }
-static const edf_op edf_slide__lookup_op = { "Lookup", edf_slide__einsum_shape,
+static const edf_op edf_slide__lookup_op = { "Lookup", edf_slide__lookup_shape,
   edf_slide__lookup_forward, edf_slide__lookup_backward, NULL, NULL, NULL, EDF_TESTED, NULL };
 
 /* ---- Concat   y[b,t,j] = a[b,t,j] for j < J, else c[b,t,j-J], and gradients in reverse
@@ -1740,7 +1758,8 @@ static const edf_op edf_slide__concat_op = { "Concat", edf_slide__concat_shape,
 static edf_node *edf_slide__joined(const edf__site *at, int rank, int axis, const char *letters,
                                    int n, edf_node **in) {
   if (n < 1) edf__fail(*at, "expected at least one operand");
-  edf_node *y = edf__computed(&edf_slide__concat_op, at->file, at->line, n, in);
+  edf__site site = { "Concat", at->file, at->line };
+  edf_node *y = edf__computed(&edf_slide__concat_op, site, n, in);
   y->rank = rank;
   edf__write(y)->row_dims = rank - axis;
   y->written->letters = edf_slide__copy(letters);
@@ -4091,14 +4110,12 @@ static edf_slide__value edf_slide__row_node(edf_slide__statement *l, const edf_o
     y.at.name = "moved";
     from.node = edf_slide__terms(l, EDF_SLIDE__SUM, &y.at, v, NULL);
   }
-  edf_op about = *is;                    /* a copy of the op, under another name              */
   y.at.name = l->m.e.ref->name;
   edf_node *in[2] = { from.node, NULL };
   if (w && edf_slide__is_plain(l, w) && edf_slide__same_places(&w->at, &y.at)) in[1] = w->node;
   else if (w) in[1] = edf_slide__terms(l, EDF_SLIDE__SUM, &y.at, w, NULL);
-  about.name = name;
-  y.node = edf__computed(&about, at->file, at->line, w ? 2 : 1, in);
-  y.node->about = is;
+  edf__site site = { name, at->file, at->line };
+  y.node = edf__computed(is, site, w ? 2 : 1, in);
   *(edf_real *)edf_state(y.node, sizeof(edf_real)) = (edf_real)number;
   edf__write(y.node)->row_dims = n_over;
   y.node->written->causal = limit >= 0;
@@ -4231,11 +4248,10 @@ static edf_node *edf_slide__softmax_of(edf_node *P) {
 static edf_node *edf_slide__log_of_softmax(edf_slide__statement *l, const edf_node *Q) {
   const edf__site *at = &l->slide->site;
   int masked = Q->n_in > 1;
-  edf_op about = masked ? edf_slide__masked_log_softmax_op : edf_log_softmax_op;
+  edf__site site = { "LogSoftmaxOver", at->file, at->line };
   if (!Q->written) return edf_node1(&edf_log_softmax_op, at->file, at->line, Q->in[0]);
-  about.name = "LogSoftmaxOver";
-  edf_node *y = edf__computed(&about, at->file, at->line, Q->n_in, Q->in);
-  y->about = masked ? &edf_slide__masked_log_softmax_op : &edf_log_softmax_op;
+  edf_node *y = edf__computed(masked ? &edf_slide__masked_log_softmax_op : &edf_log_softmax_op,
+                              site, Q->n_in, Q->in);
   *(edf_real *)edf_state(y, sizeof(edf_real)) = (edf_real)masked;
   edf__write(y)->row_dims = Q->written->row_dims;
   y->written->causal = Q->written->causal;
@@ -5238,8 +5254,12 @@ static void edf_slide__read_text(edf_slide__slide *all, const edf__site *at, con
 /* ---- Constants. A node that depends on no Input and no Parameter runs once for each batch
    size: a mask or 1/B. It runs again if EDF_DEBUG has set its value to NaN. */
 static void edf_slide__run_once(edf_node *y) {
+  void (*forward)(edf_node *) = edf__write(y)->forward;
   int is_nan = *y->value != *y->value;
-  if (y->fed != edf.batch || is_nan) y->about->forward(y);
+  if (y->fed != edf.batch || is_nan) {
+    if (forward == y->about->forward) edf_run_code(y, 0);
+    else forward(y);                     /* that of a device                                  */
+  }
   y->fed = edf.batch;
 }
 static void edf_slide__mark_constants(int from) {
@@ -5247,7 +5267,9 @@ static void edf_slide__mark_constants(int from) {
     edf_node *y = edf.compnodes[i];
     int constant = y->n_in > 0 && strcmp(y->op, "Dropout");
     for (int k = 0; k < y->n_in; k++) constant &= y->in[k]->forward == edf_slide__run_once;
-    if (constant || y->shape == edf_slide__count_shape) y->forward = edf_slide__run_once;
+    if (!constant && y->shape != edf_slide__count_shape) continue;
+    edf__write(y)->forward = y->forward;
+    y->forward = edf_slide__run_once;
   }
 }
 

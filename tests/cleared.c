@@ -182,6 +182,7 @@ static void nest_of(edf_node *a, edf_node *b) {
   OF(edf_mean_value(x)) OF(edf_error_rate(x, live())) OF(edf_error_rate(live(), x)) \
   OF(edf_save_onnx(file("model.onnx"), x)) OF(edf_doctor(x)) OF(edf_check(x)) \
   OF(batches(x, NULL)) OF(next(x, NULL)) OF(edf_contraction_of(x)) \
+  OF(edf_window_of(x)) OF(edf_run_code(x, 0)) \
   OF(edf_shape_by(x, "ij = ij")) \
   OF(edf_loops("ij = ij", edf_values(live()), edf_values(x), edf_one)) \
   OF(edf_loops("ij = ij", edf_values(x), edf_values(live()), edf_one)) \

@@ -219,13 +219,11 @@ printf '%s\n' '#define EDF_IMPLEMENTATION' '#include "use.h"' 'int main(void) {'
 run $quick $warnings -std=c99 "$dir/one/main.c" -o "$dir/one/main" -lm && run "$dir/one/main"
 verdict $? edf_all.h
 
-# ---- The program in the first comment of edf.h, as a student compiles it; and Part One alone
+# ---- The program in the first comment of edf.h, as a student compiles it
 
 awk '!on && /^ *#define EDF_IMPLEMENTATION$/ { on = match($0, /#/) }
      on { print substr($0, on) }
      on && match($0, /}/) == on { exit }' edf.h > "$dir/hw1.c"
-sed '/End of Part One/q' edf.h > "$dir/part_one.h"
-sed 's/edf\.h/part_one.h/' "$dir/hw1.c" > "$dir/part_one.c"
 learns_xor() {                             # learns_xor PROGRAM COMPILER FLAGS
   name=$1; shift
   run "$@" -I"$dir" "$dir/$name.c" -o "$dir/$name" -lm && ! [ -s "$dir/out" ] &&
@@ -234,8 +232,6 @@ learns_xor() {                             # learns_xor PROGRAM COMPILER FLAGS
   verdict $? "$name learns XOR by $1"
 }
 learns_xor hw1 $quick -g -I.
-learns_xor part_one $quick $warnings -std=c99
-[ -z "$cxx" ] || learns_xor part_one $cxx $warnings -x c++ -std=c++11
 
 # ---- make help, lines and clean build nothing, and need no example
 

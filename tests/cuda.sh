@@ -100,6 +100,17 @@ if has python3; then
   else ok every-kernel-ran; fi
 else echo 'skip cuda-texts: no python3'; fi
 
+# ---- A program with edf.h alone, which has no equations, on the GPU
+
+awk '!on && /^ *#define EDF_IMPLEMENTATION$/ { on = match($0, /#/) }
+     on { print substr($0, on) }
+     on && match($0, /}/) == on { exit }' edf.h | sed 's/Q->value/edf_value(Q)/' > "$out/alone.c"
+${CC:-cc} -std=c99 -O1 -I. -c "$out/alone.c" -o "$out/alone.o" 2> "$out/log" &&
+  $cxx "$out/alone.o" "$out/float.o" -o "$out/alone" -lm 2> "$out/log" &&
+  EDF_DEVICE=cuda "$out/alone" > "$out/alone.out" 2> "$out/log" &&
+  [ "$(awk '/^P\(1\) = / { printf "%d", ($3 > 0.5) }' "$out/alone.out")" = 0110 ]
+if [ $? = 0 ]; then ok without-slides; else not_ok without-slides 'it stops' "$out/log"; fi
+
 # ---- Examples: the CPU's losses, recorded, without an allocation, or a wait inside of a pass.
 # 05, 06 and 07 take minutes here: gpu.md has what their steps cost.
 

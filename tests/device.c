@@ -9,18 +9,19 @@ static int passes;
 static int replays;                    /* passes are recorded ones: no node's code runs */
 
 static int knows;                      /* It has a kernel for each node, which does nothing. */
-
-static int node(edf_node *y, int backward) {
-  (void)y, (void)backward;
-  return knows;
+static void nothing(edf_node *y) { (void)y; }
+static void built(edf_node *y) {
+  if (knows) y->forward = nothing;
+  if (knows && y->backward) y->backward = nothing;
 }
 
-static void contract(const edf_route *r, int assign, edf_node *const of[3], unsigned grads) {
-  static const edf_real one = 1;
-  const edf_real *v[3];
-  for (int k = 0; k < 3; k++)
-    v[k] = !of[k] ? &one : grads >> k & 1 ? of[k]->grad : of[k]->value;
-  edf_contract(r, assign, (edf_real *)v[EDF_OUT], v[EDF_A], v[EDF_B]);
+static edf_real *numbers(edf_operand a) {
+  static edf_real one = 1;
+  return !a.of ? &one : a.which == EDF_GRAD ? a.of->grad : a.of->value;
+}
+static int run(const edf_route *r, int assign, edf_operand out, edf_operand a, edf_operand b) {
+  edf_contract(r, assign, numbers(out), numbers(a), numbers(b));
+  return 1;
 }
 
 static int pass(void (*nodes)(void), int whole) {
@@ -31,17 +32,12 @@ static int pass(void (*nodes)(void), int whole) {
   return replays;
 }
 
-static void fill(edf_node *x, edf_which array, edf_real number) {
-  edf_real *to = array == EDF_VALUE ? x->value : x->grad;
-  for (size_t i = 0; i < x->size; i++) to[i] = number;
+static void no_copy(edf_node *x, edf_which array, edf_access by) {
+  (void)x, (void)array, (void)by;
 }
-
-static void no_copy(edf_node *x, edf_which array) { (void)x, (void)array; }
 static void clear(int all) { (void)all; }
 
-static edf_device_table table = {
-  node, contract, NULL, pass, fill, NULL, no_copy, no_copy, clear, NULL
-};
+static edf_device_table table = { built, pass, run, NULL, no_copy, clear };
 
 static void leave(void) {
   edf_device = NULL;
@@ -140,8 +136,9 @@ static int note_pass(void (*nodes)(void), int whole) {
   whole_passes += whole;
   return pass(nodes, whole);
 }
-static void note_pull(edf_node *x, edf_which a) { note("pull", x, (int)a); }
-static void note_push(edf_node *x, edf_which a) { note("push", x, (int)a); }
+static void note_copy(edf_node *x, edf_which a, edf_access by) {
+  note(by == EDF_READS ? "pull" : "push", x, (int)a);
+}
 static void note_clear(int all) { note(all ? "clear-all" : "clear", NULL, -1); }
 static double steps;                     /* what update returns */
 static double note_update(edf_node **p, int n, const edf_rule *rule, const edf_real *c) {
@@ -149,9 +146,7 @@ static double note_update(edf_node **p, int n, const edf_rule *rule, const edf_r
   note(rule->name, NULL, -1);
   return steps < 0 ? steps : n * 0;
 }
-static edf_device_table noting = {
-  node, contract, NULL, note_pass, fill, note_update, note_pull, note_push, note_clear, NULL
-};
+static edf_device_table noting = { built, note_pass, run, note_update, note_copy, note_clear };
 static edf_device_table *opened(void) { return &noting; }
 
 #define TOLD(call, words) do { *told = 0; call; WORDS(told, words); } while (0)

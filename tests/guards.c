@@ -264,13 +264,13 @@ TEST(a_new_graph_has_the_first_name_of_the_batch) {
   CHECK(!strcmp(edf.batch_name, "b"), "%s", edf.batch_name);
 }
 
-/* A cleared node keeps the first 47 characters of its name, and nothing else. */
+/* A cleared node keeps the first 31 characters of its name, and nothing else. */
 TEST(all_nodes_are_cleared) {
   static char name[61];
   edf_node *w = edf_parameter("w[2]"), *y[5];
   for (int i = 0; i < 5; i++) {
     y[i] = edf_tanh(w);
-    snprintf(name, sizeof name, "%.*s", i ? 45 + i : 60,
+    snprintf(name, sizeof name, "%.*s", i ? 29 + i : 60,
              "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefgh");
     edf_name(y[i], name);
   }
@@ -279,7 +279,7 @@ TEST(all_nodes_are_cleared) {
   CAPTURE(edf_where());
   CHECK(edf.at == -1 && !strcmp(captured, "nothing runs\n"), "at %d: %s", edf.at, captured);
   for (int i = 0; i < 5; i++) {
-    size_t n = !i || i > 2 ? 47 : (size_t)(45 + i);
+    size_t n = !i || i > 2 ? 31 : (size_t)(29 + i);
     CHECK(!y[i]->value && !y[i]->n_in, "node %d has a pointer", i);
     CHECK(y[i]->kind == EDF_COMPNODE && y[i]->position == -1 && y[i]->fed == -1, "node %d", i);
     CHECK(!strcmp(y[i]->op, "a cleared node"), "its op is %s", y[i]->op);
