@@ -248,6 +248,7 @@ typedef struct edf_graph {
   unsigned long long draws;              /* 0; random numbers drawn since edf_seed            */
   void (*after_backward)(void);          /* NULL, or a function that Backward calls last      */
   void (*told)(edf_event event, edf_node *x);      /* NULL, or a tool's callback, see >>tools */
+  void (*stopped)(const char *message);  /* NULL, or gets an error before EDF_PANIC does      */
   /* read-only */
   edf_node *loss;                        /* of the last Backward, or NULL                     */
   unsigned long feeds;                   /* grows with each feed and each change of batch     */
@@ -582,14 +583,10 @@ EDF__C_END
 #include <float.h>
 #include <limits.h>
 #include <math.h>
-#ifndef __wasi__
-#include <setjmp.h>
-#endif
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <errno.h>
 #endif
 
 #if defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_IMPLEMENTED)
@@ -623,7 +620,7 @@ const char EDF__TYPE_MARK = 1;
 /* edf.gradients: no Backward has ended, a step has used its gradients, or they are new. */
 enum { EDF__NO_GRADIENTS, EDF__USED_GRADIENTS, EDF__NEW_GRADIENTS };
 #define EDF__EMPTY_GRAPH \
-  { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, NULL, 1, -1, \
+  { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, NULL, NULL, 1, -1, \
     0, 0, 0, EDF__NO_GRADIENTS, 0, "b", 0, { NULL, NULL, NULL, NULL }, NULL, NULL, NULL, NULL, \
     0, NULL, 0 }
 edf_graph edf = EDF__EMPTY_GRAPH;
@@ -666,23 +663,18 @@ typedef struct {
   int line;
 } edf__site;
 
-static char edf__message[EDF__TEXT];
-#ifndef __wasi__
-static jmp_buf *edf__caught;             /* the caller that continues after an error, or NULL */
-#endif
 
 EDF__NORETURN static void edf__vfail(edf__site at, const char *format, va_list args) {
+  static char message[EDF__TEXT];
   size_t n = 0;
-  if (at.file) n += (size_t)snprintf(edf__message, 1000, "%.900s:%d: ", at.file, at.line);
-  if (at.op) n += (size_t)snprintf(edf__message + n, 1000, "%.900s: ", at.op);
-  size_t room = sizeof edf__message - n;
-  if ((size_t)vsnprintf(edf__message + n, room, format, args) >= room)
-    strcpy(edf__message + sizeof edf__message - 4, "...");
-#ifndef __wasi__
-  if (edf__caught) longjmp(*edf__caught, 1);
-#endif
+  if (at.file) n += (size_t)snprintf(message, 1000, "%.900s:%d: ", at.file, at.line);
+  if (at.op) n += (size_t)snprintf(message + n, 1000, "%.900s: ", at.op);
+  size_t room = sizeof message - n;
+  if ((size_t)vsnprintf(message + n, room, format, args) >= room)
+    strcpy(message + sizeof message - 4, "...");
   edf.file = NULL;
-  EDF_PANIC(edf__message);
+  if (edf.stopped) edf.stopped(message);
+  EDF_PANIC(message);
   abort();
 }
 
@@ -3758,8 +3750,13 @@ EDF__C_BEGIN
    but not build, feed or clear. A second tool calls the function that was there before. A tool
    that wants single nodes replaces y->forward and y->backward: see examples/11_stopwatch.c. */
 
-/* Raises an error: prints the message by EDF_PANIC. */
+/* Raises an error: prints the message by EDF_PANIC. edf.stopped(message) is called before, and
+   may longjmp: so a tool continues after an error. */
 EDF__NORETURN void edf_stop(const char *format, ...) EDF__PRINTF(1, 2);
+
+/* Returns a node as messages show it: Tanh "h" [b, 8]   built at x.c:5. The text lasts until 48
+   KB of newer texts follow. */
+const char *edf_shown(const edf_node *x);
 
 /* Stops unless x is a node of this graph. x is not read before. The message names the call, and
    x as `name`: "edf_view", "the node". edf_expect_kind also stops if x has another kind, or if
@@ -3792,10 +3789,9 @@ edf_snapshot *edf_take_snapshot(void);
 void edf_restore(edf_snapshot *taken);
 
 /* A page is a text that grows, from { NULL, 0 }. It lasts until edf_release(page.at) or
-   edf_clear, but page.at changes when the text grows. A quoted text is a JSON string that may
-   stand in the script of an HTML page. edf_write_node writes a part of a node as prints show
-   it. A heading is the line of a slide as its author wrote it, and the step of a recurrence.
-   It is empty for a node of a C call. */
+   edf_clear, but page.at changes when the text grows. edf_write_node writes a part of a node as
+   prints show it. A heading is the line of a slide as its author wrote it, and the step of a
+   recurrence. It is empty for a node of a C call. */
 typedef enum {
   EDF_SITE,                              /* Tanh "h" [b, 8]   built at x.c:5                  */
   EDF_SHAPE,                             /* [b, 8]                                            */
@@ -3805,40 +3801,23 @@ typedef enum {
   EDF_BACKWARD_LINES
 } edf_part;
 void edf_write(edf_page *to, const char *format, ...) EDF__PRINTF(2, 3);
-void edf_write_quoted(edf_page *to, const char *text, size_t n);
 void edf_write_node(edf_page *to, const edf_node *x, edf_part part);
 /* Returns 1 if prints show both nodes below one heading. */
 int edf_same_heading(const edf_node *x, const edf_node *y);
 
-/* A file that is written whole or not at all. w.file is a temporary file beside it, which is
-   renamed at the end. On Unix links are followed, and a pipe or a device is written in place.
-   Errors name `who` unless it is NULL, the file, and the system's reason. */
-typedef struct {
-  const char *who;
-  const char *path;
-  char *temporary;
-  char *target;                          /* "" if the file is written in place                */
-  FILE *file;
-} edf_writer;
-edf_writer edf_create_file(const char *who, const char *path);
-void edf_finish_file(edf_writer *w);
 EDF__C_END
 #endif
 #ifdef EDF__CODE
-#if defined(__unix__) || defined(__APPLE__)
-#define EDF__UNIX                        /* has links and modes of files                      */
-#include <sys/types.h>
-#include <sys/stat.h>
-#ifndef __cplusplus
-char *realpath(const char *path, char *to);      /* -std=c99 hides it                         */
-#endif
-#endif
 EDF__C_BEGIN
 void edf_stop(const char *format, ...) {
   edf__site at = { NULL, NULL, 0 };
   va_list args;
   va_start(args, format);
   edf__vfail(at, format, args);
+}
+const char *edf_shown(const edf_node *x) {
+  edf__check_exists("edf_shown", x);
+  return edf__show(x);
 }
 void edf_expect_node(const char *call, const char *name, const edf_node *x) {
   if (!edf__exists(x)) edf__fail_node(edf__call_of(call), x, name);
@@ -3996,62 +3975,6 @@ void edf_write(edf_page *to, const char *format, ...) {
   va_end(args);
 }
 
-void edf_write_quoted(edf_page *to, const char *text, size_t n) {
-  edf_write(to, "\"");
-  for (size_t i = 0; i < n; i++) {
-    unsigned char c = (unsigned char)text[i];
-    edf_write(to, c < ' ' || c == 127 || strchr("\"\\<>&", c) ? "\\u%04x" : "%c", c);
-  }
-  edf_write(to, "\"");
-}
-
-/* ---- Files */
-static void edf__cannot_write(const edf_writer *w, const char *name, int why) {
-  edf__site at = { w->who, NULL, 0 };
-  const char *colon = *name ? ": " : "";
-  edf__fail(at, "%s: cannot be written: %s%s%s", w->path, name, colon, strerror(why));
-}
-
-/* Returns the file to which links lead, or "" if it is no file that could be renamed. */
-static char *edf__follow(const char *path) {
-  edf_page at = { NULL, 0 };
-#ifdef EDF__UNIX
-  struct stat is;
-  char to[4096], *real = realpath(path, to);       /* NULL if there is no such file yet       */
-  int renames = !real || stat(real, &is) || (S_ISREG(is.st_mode) && strncmp(real, "/dev/", 5));
-  edf_write(&at, "%s", !renames ? "" : real ? real : path);
-#else
-  edf_write(&at, "%s", path);
-#endif
-  return at.at;
-}
-
-edf_writer edf_create_file(const char *who, const char *path) {
-  edf_writer w = { who, path, NULL, NULL, NULL };
-  edf_page name = { NULL, 0 };
-  if (!path) edf__fail(edf__call_of(who ? who : "edf"), "the path of a file to write is NULL");
-  w.target = edf__follow(path);
-  edf_write(&name, *w.target ? "%s.tmp" : "%s", w.target);
-  w.temporary = name.at;
-  w.file = fopen(*w.target ? w.temporary : path, "wb");
-  if (!w.file) edf__cannot_write(&w, *w.target ? w.temporary : "", errno);
-  return w;
-}
-
-/* Errors of writing show here, a full disk at the latest when the file is closed. */
-void edf_finish_file(edf_writer *w) {
-  int bad = ferror(w->file);
-  bad |= fclose(w->file);
-#ifdef _WIN32
-  if (!bad) remove(w->target);           /* there rename does not replace                     */
-#endif
-  if (!bad && *w->target) bad = rename(w->temporary, w->target);
-  int why = errno;
-  if (bad) remove(w->temporary);
-  if (bad) edf__cannot_write(w, "", why);
-  edf__free(w->temporary);
-  edf__free(w->target);
-}
 EDF__C_END
 #endif
 /* ==== >>print  A program as text ========================================================= */

@@ -1,7 +1,7 @@
 /* edf/data.h - v4.0 - data sets, arrays, pictures, text and saved models for edf.h
 
-   A companion of edf.h. Keep it in the same folder. It includes edf.h, and uses only public
-   names of edf.h. EDF_IMPLEMENTATION, defined in exactly one file, compiles its code too.
+   A companion of edf.h. It includes edf.h, and uses only public names of it.
+   EDF_IMPLEMENTATION, defined in exactly one file, compiles its code too.
 
        #define EDF_IMPLEMENTATION
        #include "edf/data.h"
@@ -122,6 +122,21 @@ double edf_error_rate(edf_node *scores, edf_node *labels);
 void edf_save(const char *path);
 void edf_load(const char *path);
 
+
+/* ---- Writing. A file is written whole or not at all. w.file is a temporary file beside it,
+   which is renamed at the end. On Unix links are followed, and a pipe or a device is written in
+   place. Errors name `who` unless it is NULL, the file, and the system's reason.
+   edf_write_quoted writes a JSON string that may stand in the script of an HTML page. */
+typedef struct {
+  const char *who;
+  const char *path;
+  char *temporary;
+  char *target;                          /* "" if the file is written in place                */
+  FILE *file;
+} edf_writer;
+edf_writer edf_create_file(const char *who, const char *path);
+void edf_finish_file(edf_writer *w);
+void edf_write_quoted(edf_page *to, const char *text, size_t n);
 #ifdef __cplusplus
 }
 #endif
@@ -135,18 +150,19 @@ void edf_load(const char *path);
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__unix__) || defined(__APPLE__)
+#define EDF_DATA__UNIX                   /* has links and modes of files                      */
+#include <sys/types.h>
+#include <sys/stat.h>
+#ifndef __cplusplus
+char *realpath(const char *path, char *to);      /* -std=c99 hides it                         */
+#endif
+#endif
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* ==== >>arrays  Arrays and nodes ========================================================== */
-
-/* Returns a node as messages show it:  Parameter "W" [2, 3]   declared at x.c:5 */
-static const char *edf_data__show(const edf_node *x) {
-  edf_page page = { NULL, 0 };
-  edf_write_node(&page, x, EDF_SITE);
-  return page.at;
-}
 
 static size_t edf_data__entries(const int *dim, int rank) {
   size_t n = 1;
@@ -210,10 +226,10 @@ static void edf_data__expect_shape(const char *who, const edf_node *x, const edf
   memcpy(dim, x->dim, sizeof dim);
   if (rows) dim[0] = rows;
   if (rows && !x->batched)
-    edf_stop("%s: expected an Input with a batch\n  %s", who, edf_data__show(x));
+    edf_stop("%s: expected an Input with a batch\n  %s", who, edf_shown(x));
   if (a->rank != x->rank || memcmp(dim, a->dim, (size_t)a->rank * sizeof *dim))
     edf_stop("%s: the array has the shape [%s], expected [%s]\n  %s", who,
-             edf_data__dims(a->dim, a->rank), edf_data__dims(dim, x->rank), edf_data__show(x));
+             edf_data__dims(a->dim, a->rank), edf_data__dims(dim, x->rank), edf_shown(x));
 }
 
 void edf_set(edf_node *p, edf_array a) {
@@ -286,7 +302,7 @@ static edf_array edf_data__values(const char *who, const char *name, edf_node *x
               : x->kind == EDF_INPUT && x->fed < 0;
   if (stale || !x->value)
     edf_stop("%s: it has no value for the last feed: call edf_forward\n  %s", who,
-             edf_data__show(x));
+             edf_shown(x));
   return edf_view(x);
 }
 double edf_mean_value(edf_node *x) {
@@ -300,7 +316,7 @@ double edf_error_rate(edf_node *scores, edf_node *labels) {
   size_t K = s.rank ? (size_t)s.dim[s.rank - 1] : 0, wrong = 0;
   if (!K || s.size != y.size * K)
     edf_stop("edf_error_rate: expected one label for each row of scores, whose last index is "
-             "of the classes\n  %s\n  %s", edf_data__show(scores), edf_data__show(labels));
+             "of the classes\n  %s\n  %s", edf_shown(scores), edf_shown(labels));
   for (size_t b = 0; b < y.size; b++) {
     const edf_real *row = s.value + b * K;
     size_t best = 0, nan = 0;
@@ -329,6 +345,63 @@ int edf_sample(const edf_real *p, int n) {
 /* ==== >>files  Files =======================================================================
    A file is read as a whole into memory of the graph. So an error needs to free nothing. */
 
+void edf_write_quoted(edf_page *to, const char *text, size_t n) {
+  edf_write(to, "\"");
+  for (size_t i = 0; i < n; i++) {
+    unsigned char c = (unsigned char)text[i];
+    edf_write(to, c < ' ' || c == 127 || strchr("\"\\<>&", c) ? "\\u%04x" : "%c", c);
+  }
+  edf_write(to, "\"");
+}
+
+static void edf_data__cannot_write(const edf_writer *w, const char *name, int why) {
+  const char *colon = *name ? ": " : "";
+  edf_stop("%s%s%s: cannot be written: %s%s%s", w->who ? w->who : "", w->who ? ": " : "",
+           w->path, name, colon, strerror(why));
+}
+
+/* Returns the file to which links lead, or "" if it is no file that could be renamed. */
+static char *edf_data__follow(const char *path) {
+  edf_page at = { NULL, 0 };
+#ifdef EDF_DATA__UNIX
+  struct stat is;
+  char to[4096], *real = realpath(path, to);       /* NULL if there is no such file yet       */
+  int renames = !real || stat(real, &is) || (S_ISREG(is.st_mode) && strncmp(real, "/dev/", 5));
+  edf_write(&at, "%s", !renames ? "" : real ? real : path);
+#else
+  edf_write(&at, "%s", path);
+#endif
+  return at.at;
+}
+
+edf_writer edf_create_file(const char *who, const char *path) {
+  edf_writer w = { who, path, NULL, NULL, NULL };
+  edf_page name = { NULL, 0 };
+  if (!path) edf_stop("%s: the path of a file to write is NULL", who ? who : "edf");
+  w.target = edf_data__follow(path);
+  edf_write(&name, *w.target ? "%s.tmp" : "%s", w.target);
+  w.temporary = name.at;
+  w.file = fopen(*w.target ? w.temporary : path, "wb");
+  if (!w.file) edf_data__cannot_write(&w, *w.target ? w.temporary : "", errno);
+  return w;
+}
+
+/* Errors of writing show here, a full disk at the latest when the file is closed. */
+void edf_finish_file(edf_writer *w) {
+  int bad = ferror(w->file);
+  bad |= fclose(w->file);
+#ifdef _WIN32
+  if (!bad) remove(w->target);           /* there rename does not replace                     */
+#endif
+  if (!bad && *w->target) bad = rename(w->temporary, w->target);
+  int why = errno;
+  if (bad) remove(w->temporary);
+  if (bad) edf_data__cannot_write(w, "", why);
+  edf_release(w->temporary);
+  edf_release(w->target);
+}
+
+/* ---- Reading */
 typedef struct {
   const char *path;
   int is_text;                           /* 1 if errors name the line, not the byte           */
@@ -783,7 +856,7 @@ void edf_save(const char *path) {
     edf_page begin = edf_data__begin_tensor(&t);
     if (strstr(h.at, begin.at) || !strcmp(t.p->name, "__metadata__"))
       edf_stop("edf_save: the file has two tensors \"%s%s\"; edf_name gives another name\n  %s",
-               t.p->name, t.suffix, edf_data__show(t.p));
+               t.p->name, t.suffix, edf_shown(t.p));
     if (*t.value) {
       edf_write(&h, ",%sF%d\",\"shape\":[%s],\"data_offsets\":[%zu,", begin.at,
                 (int)sizeof(edf_real) * 8, edf_data__dims(t.p->dim, t.p->rank), numbers.n);

@@ -37,6 +37,9 @@ static inline double edf_judge__no_answer(const edf_node *y) { (void)y; return 0
 
 #if defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_JUDGE__IMPLEMENTED)
 #define EDF_JUDGE__IMPLEMENTED
+#ifndef __wasi__
+#include <setjmp.h>
+#endif
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -249,25 +252,32 @@ static void edf_judge__print_said(const char *message, int quiet) {
   }
 }
 
-/* Runs the next line. Returns 1, or prints the error of the reader and returns 0. */
+/* Runs the next line. Returns 1, or prints the error of the reader and returns 0. WebAssembly
+   has no setjmp. There the program stops. */
+#ifdef __wasi__
 static int edf_judge__survives(edf_judge__answer *a, edf_slide__statement *l) {
-#ifndef __wasi__
-  jmp_buf here;
-  edf__caught = &here;
-  if (setjmp(here)) {
-    edf__caught = NULL;
-    a->unreadable++;
-    if (!a->quiet) printf("  FAIL  a line that cannot be run:\n");
-    edf_judge__print_said(edf__message, a->quiet);
-    return 0;
-  }
-#endif
   edf_judge__run_line(a, l);
-#ifndef __wasi__
-  edf__caught = NULL;
-#endif
   return 1;
 }
+#else
+static jmp_buf edf_judge__here;
+static const char *edf_judge__message;
+static void edf_judge__continue(const char *message) {
+  edf_judge__message = message;
+  longjmp(edf_judge__here, 1);
+}
+static int edf_judge__survives(edf_judge__answer *a, edf_slide__statement *l) {
+  edf.stopped = edf_judge__continue;
+  int is_error = setjmp(edf_judge__here);
+  if (!is_error) edf_judge__run_line(a, l);
+  edf.stopped = NULL;
+  if (!is_error) return 1;
+  a->unreadable++;
+  if (!a->quiet) printf("  FAIL  a line that cannot be run:\n");
+  edf_judge__print_said(edf_judge__message, a->quiet);
+  return 0;
+}
+#endif
 
 /* Runs all lines of a text, from the start values. */
 static void edf_judge__run_answer(edf_judge__answer *a, const char *text) {

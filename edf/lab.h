@@ -1,12 +1,16 @@
 /* edf/lab.h - v4.0 - the laboratory of edf.h: tools that look at a program while it learns
 
-   A companion of edf.h. Keep it in the same folder. It includes edf.h, and uses only public
-   names of edf.h. EDF_IMPLEMENTATION, defined in exactly one file, compiles its code too.
+   A companion of edf.h. It includes edf/slide.h and edf/data.h, and uses only public names of
+   edf.h. EDF_IMPLEMENTATION, defined in exactly one file, compiles its code too.
    edf_clear frees its memory. With EDF_NO_DEBUG all calls do nothing.
    MIT licence, like edf.h. Search for >>doctor, >>plot, >>trace, >>dot. */
 #if !defined(EDF_SLIDE_4_H) || \
     (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_SLIDE__IMPLEMENTED))
 #include "slide.h"
+#endif
+#if !defined(EDF_DATA_4_H) || \
+    (defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_DATA__IMPLEMENTED))
+#include "data.h"
 #endif
 #ifndef EDF_LAB_4_H
 #define EDF_LAB_4_H

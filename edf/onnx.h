@@ -85,7 +85,7 @@ typedef struct {
 
 static void edf_onnx__refuse(const edf_onnx__file *o, const char *why) {
   edf_stop("edf_save_onnx: %s cannot be exported: %s\n  %s", o->y->op, why,
-           edf_data__show(o->y));
+           edf_shown(o->y));
 }
 static int edf_onnx__of(const edf_node *x) { return 3 * x->position + (int)x->kind; }
 static edf_node *edf_onnx__node(int v) {

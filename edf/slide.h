@@ -20,14 +20,14 @@
 
      EDF__NORETURN EDF__SHARED_LOOP EDF__SHOWN EDF__USED edf__accept edf__add_compnode
      edf__alloc edf__append_leaf edf__block edf__call_of edf__canonical edf__caret
-     edf__caught edf__check_exists edf__check_operands edf__class_in edf__columns
-     edf__compare_names edf__computed edf__dot edf__exp edf__expect edf__fail edf__fill
-     edf__found edf__free edf__free_list edf__grow edf__header edf__identifier edf__infer
-     edf__is_capital edf__is_digit edf__is_letter edf__label edf__largest edf__ln edf__lower
-     edf__message edf__n_nodes edf__new_node edf__nth edf__operands edf__peek
-     edf__print_node edf__read_declared edf__read_number edf__row_end edf__scan edf__scan_of
-     edf__show edf__site edf__softmax_shape edf__syntax edf__text edf__texts edf__total
-     edf__upper edf__vtext edf__whole edf__without_batch edf__write
+     edf__check_exists edf__check_operands edf__class_in edf__columns edf__compare_names
+     edf__computed edf__dot edf__exp edf__expect edf__fail edf__fill edf__found edf__free
+     edf__free_list edf__grow edf__header edf__identifier edf__infer edf__is_capital
+     edf__is_digit edf__is_letter edf__label edf__largest edf__ln edf__lower edf__n_nodes
+     edf__new_node edf__nth edf__operands edf__peek edf__print_node edf__read_declared
+     edf__read_number edf__row_end edf__scan edf__scan_of edf__show edf__site
+     edf__softmax_shape edf__syntax edf__text edf__texts edf__total edf__upper edf__vtext
+     edf__whole edf__without_batch edf__write
 
    A text becomes nodes in these stages. Search for the names of their chapters.
      >>read     edf_slide__read_line     text -> lines -> trees

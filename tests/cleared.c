@@ -175,7 +175,8 @@ static void nest_of(edf_node *a, edf_node *b) {
   OF(edf_push(x)) OF(edf_push_grad(x)) OF(edf_init_uniform(x, 0, 1)) \
   OF(edf_init_normal(x, 0, 1)) OF(edf_print_node(nowhere, x)) OF(edf_print(x)) \
   OF(edf_formula(x, "y = x", "")) OF(edf_gradcheck(x)) OF(edf_expect_mismatch(x)) \
-  OF(edf_expect_node("call", "x", x)) OF(edf_expect_kind("call", "x", x, EDF_INPUT)) \
+  OF(edf_shown(x)) OF(edf_expect_node("call", "x", x)) \
+  OF(edf_expect_kind("call", "x", x, EDF_INPUT)) \
   OF(write_node(x, EDF_SITE)) OF(write_node(x, EDF_FORWARD_LINE)) \
   OF(edf_same_heading(x, live())) OF(edf_same_heading(live(), x)) \
   OF(edf_check_backward(x, "")) OF(edf_view(x)) OF(edf_set(x, array(4))) \

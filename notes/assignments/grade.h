@@ -8,6 +8,7 @@
 #define GRADE_H
 #include "edf/slide.h"
 #include "edf/judge.h"
+#include "edf/data.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -418,8 +418,8 @@ static void write_entry(const char *argument) {
     const edf_contraction *m = edf_slide__einsum_of(y);
     const edf_nest *nest = &m->run[3 * t].nest;
     write_products(nest, 0, (ptrdiff_t)i - nest->start[EDF_OUT], nest->start[EDF_A],
-                   nest->start[EDF_B], edf_slide__factor(y, &m->e.term[t], 0),
-                   edf_slide__factor(y, &m->e.term[t], 1));
+                   nest->start[EDF_B], edf_slide__factor(y, &m->e.term[t], 0).of,
+                   edf_slide__factor(y, &m->e.term[t], 1).of);
   }
   edf_write(&answer, "],\"all\":%d", n_products);
   if (y->grad && y->reached) {
