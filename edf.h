@@ -175,7 +175,7 @@ struct edf_node {
   /* private */
   char         wanted;                   /* 1 after edf_want_grad                             */
   char         grad_is_zero;             /* 1 if grad counts as 0, whatever its memory holds  */
-  struct edf__written *written;          /* how a slide wrote it; NULL for most nodes         */
+  struct edf_note *note;                 /* what a companion keeps about it, or NULL          */
   const struct edf_op *code;             /* its functions on the host, also if a device has   */
                                          /* replaced forward and backward                     */
   void       (*check)(const edf_node *); /* stops at a wrong class number; or NULL            */
@@ -184,27 +184,17 @@ struct edf_node {
   unsigned long long version;            /* newest move of a Parameter that its value knows   */
 };
 
-/* How edf/slide.h wrote a node. */
-typedef struct edf__written {
-  const char *letters;                   /* its indices, as [b,t,j]                           */
-  const void *line;                      /* its line of a program, or NULL                    */
-  const char *said;                      /* its line, as the author wrote it                  */
-  const void *steps;                     /* the recurrence whose step it is, or NULL          */
-  const char *time;                      /* its step of a recurrence, t=5; "" or NULL: none   */
-  int compiled;                          /* 1 if the state is a compiled equation             */
-  void *kept;                            /* what its forward keeps for backward, or NULL      */
-  void (*forward)(edf_node *);           /* of a constant, which runs once for each batch     */
-  int is_mask;                           /* 1: a copy with -infinity around it; 2: the test   */
-                                         /* of a mask                                         */
-  int row_dims;                          /* number of last dimensions that form a row         */
-  int causal;                            /* 1 if row t uses only its first t+1 entries        */
-  int letters_of;                        /* number of the input with the same indices, or -1  */
-  int inner;                             /* 1 if it was built inside a line, for a part of it */
-  int later;                             /* 1 for a step after the first, 2: like the others  */
-} edf__written;
-
 /* A text that grows, from { NULL, 0 }, see >>tools. */
 typedef struct { char *at; size_t n; } edf_page;
+
+/* What a companion keeps about a node. Its own struct begins with this one. print is used
+   before that of the op. It writes the node's line, or if `backward` is 1, lines that end with
+   a newline. If it writes no line, a printed program shows only the heading. It may change the
+   heading. */
+typedef struct edf_note {
+  const char *heading;                   /* stands above the nodes that have it; or NULL      */
+  void (*print)(edf_page *to, const edf_node *y, int backward);    /* NULL: as its op says    */
+} edf_note;
 
 /* A kind of node. Its formulas are in the notation of edf/slide.h. There the index i stands for
    all indices, k for the last ones, which form a row, and b for those before the row. */
@@ -469,7 +459,8 @@ void     edf_init_normal(edf_node *p, edf_real mean, edf_real deviation);
    The output is no factor. If it is a gradient that is not needed, nothing runs.
    edf_shape_by(y, "bj = Ij, bI") is for shape functions. It sets the shape of y from its
    inputs, in their order.
-   Errors: an index with two sizes, an operand with another number of dimensions. */
+   Errors: an index with two sizes, an operand with another number of dimensions, and an index
+   on the left alone beside one in a factor alone. */
 typedef enum {                           /* an array of a node                                */
   EDF_VALUE, EDF_GRAD, EDF_M, EDF_S,
   EDF_OWN                                /* what a device keeps from Forward to Backward      */
@@ -741,7 +732,7 @@ static const char *edf__show(const edf_node *x) {
   const char *shown = edf__text("%.300s \"%.300s\" %s", x->op, edf__label(x),
                                 edf__dims(x, x->rank));
   return edf__text("%-45s %s at %.300s:%d", shown,
-                   x->kind == EDF_COMPNODE ? "built" : "declared", x->file, x->line);
+                   x->code ? "built" : "declared", x->file, x->line);
 }
 
 /* ==== >>memory  Blocks that edf_clear can find =========================================== */
@@ -1979,6 +1970,7 @@ typedef struct {
   edf_node *y;                           /* the node that runs, or NULL                       */
   edf_nest nest;
   const edf_node *source[EDF_MAX_INDEX]; /* the operand that gave a loop its size             */
+  unsigned in[EDF_MAX_INDEX];            /* Bit k is 1 if operand k has the loop.             */
 } edf__spec;
 
 /* Stops with a message about the spec, and a list of the inputs. */
@@ -2036,6 +2028,7 @@ static void edf__read_operand(edf__spec *s, int operand, const edf_node *x) {
     char index = dot ? (char)('1' + from_right - n) : letters[n - 1 - from_right];
     edf_loop *l = edf__loop_of(s, index);
     const edf_node **source = &s->source[l - s->nest.loop];
+    s->in[l - s->nest.loop] |= 1u << operand;
     if (l->n >= 0 && l->n != x->dim[d]) edf__fail_size(s, l, x->dim[d], x);
     if (l->n < 0) *source = x;
     l->n = x->dim[d];
@@ -2054,6 +2047,20 @@ static void edf__begin_spec(edf__spec *s, const char *spec, edf_node *y) {
   s->y = y;
 }
 
+/* Stops if one index is on the left alone, and another one in one factor alone. The first
+   would be a repetition and the second a sum, but most likely they are one index. */
+static void edf__check_spec(const edf__spec *s) {
+  const char *left = NULL, *right = NULL;
+  for (int k = 0; k < s->nest.n; k++) {
+    const char *index = s->nest.loop[k].index;
+    if (*index <= '8') continue;         /* a dimension of "..."                              */
+    if (s->in[k] == 1u << EDF_OUT) left = index;
+    if (s->in[k] == 1u << EDF_A || s->in[k] == 1u << EDF_B) right = index;
+  }
+  if (left && right)
+    edf__fail_spec(s, edf__text("index %s is on the left alone, and %s in one factor alone: "
+                                "are they one? Two calls can repeat and sum", left, right));
+}
 edf_nest edf_nest_of(const char *spec, edf_node *const of[3]) {
   edf__spec s;
   for (int k = 0; k < 3; k++) if (of[k]) edf__check_exists("edf_loops", of[k]);
@@ -2066,6 +2073,7 @@ edf_nest edf_nest_of(const char *spec, edf_node *const of[3]) {
     edf__read_operand(&s, EDF_B, of[EDF_B]);
   } else if (of[EDF_B]) edf__fail_spec(&s, "expected ',' and the last operand");
   if (*s.at) edf__fail_spec(&s, edf__text("cannot read \"%s\"", s.at));
+  edf__check_spec(&s);
   return s.nest;
 }
 
@@ -2472,25 +2480,17 @@ edf_affine_package edf_affine_params_at(const char *file, int line, int n_in, in
    The maximum of the row is subtracted first, which changes only the rounding. exp runs over
    all rows in one loop, which vectorises short rows. Unused entries become 0 later. ---- */
 
-/* Returns the number of entries of a row. A row is the last index of y, or its last row_dims
-   indices. */
-static size_t edf__columns(const edf_node *y) {
-  size_t K = 1;
-  for (int d = y->rank - (y->written ? y->written->row_dims : 1); d < y->rank; d++)
-    K *= (size_t)y->dim[d];
-  return K;
-}
-/* Returns the number of entries that row b uses. */
-static size_t edf__row_end(const edf_node *y, size_t b, size_t K) {
-  if (!y->written || !y->written->causal) return K;
-  size_t n = b % (size_t)y->dim[y->rank - y->written->row_dims - 1] + 1;
+/* Returns the number of entries that row b uses: all K. If `causal` is T > 0, row t of each T
+   rows uses only the first t+1. */
+static size_t edf__row_end(size_t b, size_t K, size_t causal) {
+  size_t n = causal ? b % causal + 1 : K;
   return n < K ? n : K;
 }
-static void edf__softmax_rows(const edf_node *y, edf_real *P, const edf_real *s, size_t rows,
-                              size_t K) {
+static void edf__softmax_rows(edf_real *P, const edf_real *s, size_t rows, size_t K,
+                              size_t causal) {
   EDF__SHARED_LOOP(rows * K)
   for (size_t b = 0; b < rows; b++) {
-    size_t n = edf__row_end(y, b, K);
+    size_t n = edf__row_end(b, K, causal);
     const edf_real *row = s + b * K, max = edf__largest(row, (ptrdiff_t)n);
     for (size_t k = 0; k < n; k++) P[b * K + k] = row[k] - max;
   }
@@ -2498,10 +2498,19 @@ static void edf__softmax_rows(const edf_node *y, edf_real *P, const edf_real *s,
   for (size_t i = 0; i < rows * K; i++) P[i] = edf__exp(P[i]);
   EDF__SHARED_LOOP(rows * K)
   for (size_t b = 0; b < rows; b++) {
-    size_t n = edf__row_end(y, b, K);
+    size_t n = edf__row_end(b, K, causal);
     edf_real *row = P + b * K, Z = edf__total(row, (ptrdiff_t)n);
     memset(row + n, 0, (K - n) * sizeof *row);
     for (size_t k = 0; k < K; k++) row[k] /= Z;
+  }
+}
+static void edf__softmax_rows_back(edf_node *P, size_t K, size_t causal) {
+  edf_node *s = P->in[0];
+  EDF__SHARED_LOOP(P->size)
+  for (size_t b = 0; b < P->size; b += K) {
+    size_t n = edf__row_end(b / K, K, causal);
+    edf_real e = edf__dot(P->value + b, P->grad + b, (ptrdiff_t)n);
+    for (size_t k = b; k < b + n; k++) edf_addgrad(s, k, P->value[k] * (P->grad[k] - e));
   }
 }
 
@@ -2510,19 +2519,13 @@ static void edf__softmax_shape(edf_node *P) {
   if (!P->rank)
     edf__fail(edf__site_of(P), "a scalar has no last index\n  %s", edf__show(P->in[0]));
 }
+static size_t edf__columns(const edf_node *P) { return (size_t)P->dim[P->rank - 1]; }
 static void edf__softmax_forward(edf_node *P) {
   size_t K = edf__columns(P);
-  edf__softmax_rows(P, P->value, P->in[0]->value, P->size / K, K);
+  edf__softmax_rows(P->value, P->in[0]->value, P->size / K, K, 0);
 }
 static void edf__softmax_backward(edf_node *P) {
-  edf_node *s = P->in[0];
-  size_t K = edf__columns(P);
-  EDF__SHARED_LOOP(P->size)
-  for (size_t b = 0; b < P->size; b += K) {
-    size_t n = edf__row_end(P, b / K, K);
-    edf_real e = edf__dot(P->value + b, P->grad + b, (ptrdiff_t)n);
-    for (size_t k = b; k < b + n; k++) edf_addgrad(s, k, P->value[k] * (P->grad[k] - e));
-  }
+  edf__softmax_rows_back(P, edf__columns(P), 0);
 }
 const edf_op edf_softmax_op = { "Softmax", edf__softmax_shape, edf__softmax_forward,
   edf__softmax_backward, "P s", "P[b,k] = exp(s[b,k]) / sum_K exp(s[b,K])",
@@ -3362,7 +3365,7 @@ static void edf__softmax_log_loss_forward(edf_node *l) {
   edf_node *s = l->in[0];
   size_t K = s->size / l->size;
   edf_real *P = (edf_real *)edf_state(l, s->size * sizeof *P);
-  edf__softmax_rows(l, P, s->value, l->size, K);
+  edf__softmax_rows(P, s->value, l->size, K, 0);
   for (size_t b = 0; b < l->size; b++) {
     size_t best = b * K;
     for (size_t k = best; k < b * K + K; k++) best = s->value[k] > s->value[best] ? k : best;
@@ -3428,15 +3431,6 @@ edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *
   return edf__node_named(at, &edf_div_op, 2, in, NULL, 0);
 }
 
-/* Returns y->written. It is made at the first call. */
-EDF__USED static edf__written *edf__write(edf_node *y) {
-  if (!y->written) {
-    y->written = (edf__written *)edf__alloc(edf__list_of(y), sizeof *y->written);
-    y->written->row_dims = 1;
-  }
-  return y->written;
-}
-
 enum { EDF__HEAD = 16 };                 /* numbers before an array in a state, to align it   */
 
 /* ---- Dropout   y[i] = m[i] x[i] / (1-rate). Entry i's number is a hash of (edf.seed,
@@ -3478,8 +3472,6 @@ static void edf__reshape_shape(edf_node *y) {
   size_t rest = 1, known = 1;            /* without an unknown batch                          */
   if (!y->state) memcpy(edf_state(y, sizeof y->dim), y->dim, sizeof y->dim);
   memcpy(y->dim, y->state, sizeof y->dim);
-  edf__write(y)->letters_of = -1;
-  y->written->row_dims = y->rank;
   for (int d = 0; d < y->rank; d++) if (y->dim[d]) rest *= (size_t)y->dim[d];
   for (int d = 0; d < x->rank; d++) if (x->dim[d]) known *= (size_t)x->dim[d];
   int batch = y->rank && y->dim[0] == 0, unknown = x->size == 0, lost = unknown && !batch;
@@ -3668,14 +3660,11 @@ EDF__C_END
 #ifndef EDF__DEBUG_H
 #define EDF__DEBUG_H
 EDF__C_BEGIN
-/* edf_print_program prints the nodes with their equations or formulas, shapes and source lines,
-   and then the backward that runs, as loops: for b,i,j: W.grad[i,j] += ... A capital index is
-   summed. This is the Backward of edf.loss. Before the first Backward, the last node that needs
-   a gradient counts as the loss. A line of a slide is a heading above its nodes, which are
-   indented. If the line is one node that looks the same, apart from bounds such as | j<4, it is
-   printed once. A recurrence shows its first steps, up to the largest offset and one more. One
-   line stands for the others.
-   edf_print_node prints one node as it runs, edf_print a screen about it, with numbers. */
+/* edf_print_program prints the nodes with their formulas, shapes and source lines, and then
+   the backward that runs. This is the Backward of edf.loss. Before the first Backward, the
+   last node that needs a gradient counts as the loss. Lines of a gradient that is not needed
+   are left out. edf_print_node prints one node as it runs, edf_print a screen about it, with
+   numbers. In the formula of an element-wise node one index stands for all. */
 void edf_print_program(FILE *out);
 void edf_print_node(FILE *out, edf_node *node);
 void edf_print(edf_node *node);
@@ -3683,7 +3672,7 @@ void edf_print(edf_node *node);
 /* Sets what prints show for a node of edf_compnode, and returns the node:
      edf_formula(y, "y[b,i] = max(0, x[b,i])", "x.grad[b,i] += y.grad[b,i] [y[b,i] > 0]")
    The texts are printed as they are. Several backward lines have \n between them. An edf_op has
-   formulas that are printed with the names and indices of each node. */
+   formulas that are printed with the labels of the tensors of each node. */
 edf_node *edf_formula(edf_node *node, const char *forward, const char *backward);
 
 /* Compares the backward of a node with central differences, and prints a report. First each
@@ -3790,20 +3779,15 @@ void edf_restore(edf_snapshot *taken);
 
 /* A page is a text that grows, from { NULL, 0 }. It lasts until edf_release(page.at) or
    edf_clear, but page.at changes when the text grows. edf_write_node writes a part of a node as
-   prints show it. A heading is the line of a slide as its author wrote it, and the step of a
-   recurrence. It is empty for a node of a C call. */
+   prints show it. */
 typedef enum {
   EDF_SITE,                              /* Tanh "h" [b, 8]   built at x.c:5                  */
   EDF_SHAPE,                             /* [b, 8]                                            */
-  EDF_HEADING,                           /* h[b,t] = tanh(x[b,t] + h[b,t-1])   [t=0]          */
-  EDF_FOLDED_STEP,                       /* t=5 if prints fold this step, else empty          */
   EDF_FORWARD_LINE,
   EDF_BACKWARD_LINES
 } edf_part;
 void edf_write(edf_page *to, const char *format, ...) EDF__PRINTF(2, 3);
 void edf_write_node(edf_page *to, const edf_node *x, edf_part part);
-/* Returns 1 if prints show both nodes below one heading. */
-int edf_same_heading(const edf_node *x, const edf_node *y);
 
 EDF__C_END
 #endif
@@ -3866,10 +3850,9 @@ struct edf_snapshot {
 static int edf__has_array(edf_node *x, int which) {
   return *edf__array_at(x, which) && (which != EDF_VALUE || x->kind != EDF_INPUT);
 }
-/* Returns what forward keeps for backward: the state, or the winners of a maximum. Returns NULL
-   if it is no block of the graph. */
+/* Returns what forward keeps for backward: the state. Returns NULL if it is no block of the
+   graph. */
 static void *edf__kept_by(const edf_node *x) {
-  if (x->written && x->written->compiled) return x->written->kept;
   return edf__has_flag(x, EDF_TESTED) || edf_array_bytes(x->state) ? x->state : NULL;
 }
 static edf__block_copy edf__copy_block(const void *block) {
@@ -3931,7 +3914,7 @@ static void edf__restore_state(edf_node *x, void *now, edf__block_copy copy) {
 static void edf__restore_node(edf_node *x, const edf__node_copy *copy) {
   edf_node now = *x;
   *x = copy->node;
-  x->written = now.written;
+  x->note = now.note;
   x->planned = now.planned;
   x->label = now.label;
   for (int k = 0; k < EDF_OWN; k++)
@@ -3978,11 +3961,6 @@ void edf_write(edf_page *to, const char *format, ...) {
 EDF__C_END
 #endif
 /* ==== >>print  A program as text ========================================================= */
-#ifdef EDF__CODE
-EDF__C_BEGIN
-EDF__C_END
-#endif
-
 #if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
 EDF__C_BEGIN
 typedef void edf__printer(edf_page *out, const edf_node *x);
@@ -3995,125 +3973,142 @@ static void edf__print_by(edf__printer *write, FILE *out, const edf_node *x) {
 }
 
 enum { EDF__SHOWN = 8 };                 /* inputs that are printed, at most                  */
-/* Writes the line of a node, or with `backward` its loops. Returns 0 if the notation has none,
-   and -1 for a node that is a part of another one's equation. edf/slide.h defines it. */
+EDF__USED static int edf__prints_program;          /* 1 or 2 while a program is printed,      */
+                                                   /* forward or backward                     */
+/* Writes the formula of a node whose op has one, with the names of its indices. It is NULL
+   unless edf/slide.h is compiled, too. */
 #ifdef __cplusplus
-static int (*edf__print_node)(edf_page *out, const edf_node *y, int backward) = NULL;
+static void (*edf__print_formula)(edf_page *to, const edf_node *y, int backward) = NULL;
 #else
-static int (*edf__print_node)(edf_page *out, const edf_node *y, int backward);
+static void (*edf__print_formula)(edf_page *to, const edf_node *y, int backward);
 #endif
 
-/* ---- The lines of any node, forward and backward. A leaf has only its name. */
-static void edf__write_forward(edf_page *out, const edf_node *y) {
-  if (y->kind != EDF_COMPNODE) { edf_write(out, "%s", edf__label(y)); return; }
-  if (edf__print_node && edf__print_node(out, y, 0)) return;
-  edf_write(out, "%s = %s(", edf__label(y), y->op);
-  for (int k = 0; k < y->n_in && k < EDF__SHOWN; k++)
-    edf_write(out, "%s%s", k ? ", " : "", edf__label(y->in[k]));
-  edf_write(out, y->n_in > EDF__SHOWN ? ", ...)" : ")");
+/* ---- A formula with the labels of its tensors: y[i] = tanh(x[i]) is h[i] = tanh(s[i]). */
+
+/* Returns the length of the word at c. */
+static size_t edf__word(const char *c) {
+  size_t n = 0;
+  while (edf__is_letter(c[n]) || (n > 0 && edf__is_digit(c[n]))) n++;
+  return n;
 }
-/* Writes the backward of y. If y has no formula, it names what the code reads and adds to. */
-static void edf__write_backward(edf_page *out, const edf_node *y) {
-  if (edf__print_node && edf__print_node(out, y, 1)) return;
-  for (int k = 0; k < y->n_in; k++) {
-    if (!y->in[k]->needs_grad) continue;
-    edf_write(out, "       %s.grad += by the code of %s, from %s.grad, %s",
-              edf__label(y->in[k]), y->op, edf__label(y), edf__label(y));
-    for (int i = 0; i < y->n_in && i < EDF__SHOWN; i++)
-      edf_write(out, ", %s", edf__label(y->in[i]));
-    edf_write(out, "\n");
+/* Returns the tensor of y with this name of n letters, or NULL. about->tensors lists them. */
+static const edf_node *edf__tensor_named(const edf_node *y, const char *name, size_t n) {
+  const char *list = y->about->tensors;
+  for (int k = 0; *list && n; k++, list += strspn(list, " ")) {
+    size_t m = strcspn(list, " ");
+    if (m == n && !strncmp(list, name, n)) return k ? y->in[k - 1] : y;
+    list += m;
   }
+  return NULL;
+}
+/* Returns the length of a bracket with all that is in it. */
+static size_t edf__bracket(const char *c) {
+  size_t n = 0;
+  int depth = 0;
+  do depth += (c[n] == '[') - (c[n] == ']'); while (c[n++] && depth);
+  return n;
+}
+/* Writes n characters of a formula. A scalar has no brackets. p is the first number of the
+   state. */
+static void edf__write_words(edf_page *to, const edf_node *y, const char *c, size_t n) {
+  for (const char *end = c + n; c < end;) {
+    size_t word = edf__word(c), grad;
+    const edf_node *x = edf__tensor_named(y, c, word);
+    if (x) edf_write(to, "%s", edf__label(x));
+    else if (word == 1 && *c == 'p' && y->state)
+      edf_write(to, "%g", (double)*(const edf_real *)y->state);
+    else edf_write(to, "%.*s", word ? (int)word : 1, c);
+    c += word ? word : 1;
+    grad = x && !strncmp(c, ".grad", 5) ? 5 : 0;
+    edf_write(to, "%.*s", (int)grad, c);
+    c += grad;
+    if (x && !x->rank && *c == '[') c += edf__bracket(c);
+  }
+}
+/* Writes the formula of y, or the lines of its gradient that are needed. Lines after a blank
+   line hold if edf.training is 0. */
+static void edf__write_formula(edf_page *to, const edf_node *y, int backward) {
+  const char *c = backward ? y->about->gradient : y->about->formula;
+  const char *blank = edf.training ? NULL : strstr(c, "\n\n");
+  for (c = blank ? blank + 2 : c; *c && *c != '\n';) {
+    size_t n = strcspn(c, "\n");
+    const edf_node *x = edf__tensor_named(y, c, edf__word(c));
+    if (!backward || !x || x->needs_grad) edf__write_words(to, y, c, n);
+    if (backward && (!x || x->needs_grad)) edf_write(to, "\n");
+    c += n + (c[n] == '\n');
+  }
+}
+/* Writes a node without a formula: its operands, or what its code reads and adds to. */
+static void edf__write_call(edf_page *to, const edf_node *y, int backward) {
+  if (!backward) edf_write(to, "%s = %s(", edf__label(y), y->op);
+  for (int k = 0; !backward && k < y->n_in && k < EDF__SHOWN; k++)
+    edf_write(to, "%s%s", k ? ", " : "", edf__label(y->in[k]));
+  if (!backward) edf_write(to, y->n_in > EDF__SHOWN ? ", ...)" : ")");
+  for (int k = 0; backward && k < y->n_in; k++) {
+    if (!y->in[k]->needs_grad) continue;
+    edf_write(to, "%s.grad += by the code of %s, from %s.grad, %s", edf__label(y->in[k]), y->op,
+              edf__label(y), edf__label(y));
+    for (int i = 0; i < y->n_in && i < EDF__SHOWN; i++)
+      edf_write(to, ", %s", edf__label(y->in[i]));
+    edf_write(to, "\n");
+  }
+}
+
+/* ---- The lines of any node, forward and backward. A leaf has only its name. */
+static void edf__write_lines(edf_page *to, const edf_node *y, int backward) {
+  const edf_op *op = y->about;
+  if (y->kind != EDF_COMPNODE) edf_write(to, "%s", edf__label(y));
+  else if (y->note && y->note->print) y->note->print(to, y, backward);
+  else if (op && op->print) op->print(to, y, backward);
+  else if (!op || !op->formula) edf__write_call(to, y, backward);
+  else if (!op->tensors || !*op->tensors)          /* texts of edf_formula                    */
+    edf_write(to, backward && *op->gradient ? "%s\n" : "%s",
+              backward ? op->gradient : op->formula);
+  else if (edf__print_formula) edf__print_formula(to, y, backward);
+  else edf__write_formula(to, y, backward);
+}
+static void edf__write_forward(edf_page *out, const edf_node *y) {
+  edf__write_lines(out, y, 0);
+}
+/* Writes the backward lines, indented. */
+static void edf__write_backward(edf_page *out, const edf_node *y) {
+  edf_page lines = { NULL, 0 };
+  edf__write_lines(&lines, y, 1);
+  for (const char *c = lines.at; c && *c; c += *c == '\n') {
+    edf_write(out, "       %.*s\n", (int)strcspn(c, "\n"), c);
+    c += strcspn(c, "\n");
+  }
+  edf_release(lines.at);
 }
 
 /* Writes op, shape and source line. */
 static void edf__write_about(edf_page *out, const edf_node *x) {
-  edf_write(out, "   %s ", x->op);
-  edf_write_node(out, x, EDF_SHAPE);
-  edf_write(out, "   %s:%d\n", x->file, x->line);
+  edf_write(out, "   %s %s   %s:%d\n", x->op, edf__dims(x, x->rank), x->file, x->line);
 }
 
-/* ---- Programs. A line of a slide is a heading, as its author wrote it. Below it are the nodes
-   that run. Later steps of a recurrence have only a heading [t=1]. */
-static void edf__write_heading(edf_page *out, const edf_node *x) {
-  const edf__written *w = x->written;
-  const char *said = w && !w->later && w->said ? w->said : "";
-  for (const char *c = said; *c && *c != '\n'; c++)
-    if (*c != ' ' || !strchr(" \n", c[1])) edf_write(out, "%c", *c);
-  if (w && w->time) edf_write(out, *said ? "   [%s]" : "[%s]", w->time);
-}
-/* How a node stands in a printed program. A line that became one node, and looks the same, is
-   its own heading. It may also have bounds that gave sizes: | j<4, k<2. */
-typedef enum { EDF__NO_HEADING, EDF__UNDER_HEADING, EDF__OWN_HEADING } edf__place_of_node;
-/* Returns 1 if c is empty or only such bounds. */
-static int edf__are_bounds(const char *c) {
-  for (const char *sign = " | "; *c; sign = ", ") {
-    size_t n = strlen(sign);
-    if (strncmp(c, sign, n)) return 0;
-    c += n + strcspn(c + n, "<=!>,| ");
-    if (*c != '<' || !edf__is_digit(*++c)) return 0;
-    while (edf__is_digit(*c)) c++;
-  }
-  return 1;
-}
-/* Returns what follows `line` at the begin of `text`, or NULL. Blanks and * do not count. */
-static const char *edf__after(const char *text, const char *line) {
-  for (;;) {
-    line += strspn(line, " *");
-    if (!*line) return text;
-    text += strspn(text, " *");
-    if (*text++ != *line++) return NULL;
-  }
-}
-/* Writes the heading of x, whose group begins. */
-static edf__place_of_node edf__begin_group(edf_page *out, const edf_node *x) {
-  edf_page head = { NULL, 0 }, line = { NULL, 0 };
-  edf__write_heading(&head, x);
-  edf__write_forward(&line, x);
-  const char *rest = edf__after(head.at ? head.at : "", line.at ? line.at : "");
-  int own = rest && edf__are_bounds(rest);
-  edf__place_of_node place = !head.n ? EDF__NO_HEADING : own ? EDF__OWN_HEADING
-                                                             : EDF__UNDER_HEADING;
-  if (place == EDF__UNDER_HEADING) edf_write(out, "  %s\n", head.at);
-  edf_release(head.at);
-  edf_release(line.at);
-  return place;
-}
-/* Writes the steps of a recurrence that no print shows. */
-static void edf__write_folded(edf_page *out, const edf_node *from, const edf_node *to) {
-  const char *first = from->written->time, *last = to->written->time;
-  edf_write(out, strcmp(first, last) ? "  [%s to %s] the same: " : "  [%s] the same: ", first,
-            last);
-  edf_write(out, from == to ? "node %d\n" : "nodes %d to %d\n", from->position, to->position);
-}
-
-/* Writes the nodes, forward or backward. A recurrence shows its first steps. */
+/* Writes the nodes, forward or backward. Nodes below a heading are indented. */
 static void edf__write_nodes(edf_page *out, int backward) {
-  const edf_node *before = NULL, *from = NULL, *to = NULL;
-  edf__place_of_node place = EDF__NO_HEADING;
-  for (int k = 0, n = edf.n_compnodes; k <= n; k++) {
-    const edf_node *x = k < n ? edf.compnodes[backward ? n - 1 - k : k] : NULL;
-    if (x && backward && !(x->needs_grad && x->active)) continue;
-    if (x && edf__print_node && edf__print_node(NULL, x, 0) < 0) continue;     /* a helper    */
-    if (x && x->written && x->written->later > 1) {
-      if (!from) from = x;
-      to = x;
-      continue;
+  const char *above = NULL;              /* the heading of the last node                      */
+  for (int k = 0, n = edf.n_compnodes; k < n; k++) {
+    const edf_node *x = edf.compnodes[backward ? n - 1 - k : k];
+    edf_page line = { NULL, 0 };
+    if (backward && !(x->needs_grad && x->active)) continue;
+    edf__prints_program = 1 + backward;
+    edf__write_forward(&line, x);
+    edf__prints_program = 0;
+    const char *heading = x->note ? x->note->heading : NULL;
+    if (heading && heading != above) edf_write(out, "  %s\n", heading);
+    if (heading || line.n) above = heading;
+    if (line.n) {
+      edf_write(out, heading ? "  %3d  " : "%3d  ", x->position);
+      int own = !backward || (x->note && x->note->print);
+      edf_write(out, "%s", own ? line.at : edf__label(x));
+      if (!backward) edf__write_about(out, x);
+      else if (x->backward) edf_write(out, "\n");
+      else edf_write(out, "\n       no gradient goes through\n");
+      if (backward && x->backward) edf__write_backward(out, x);
     }
-    if (from) edf__write_folded(out, from, to);
-    from = NULL;
-    if (!x) break;
-    if (!before || !edf_same_heading(x, before)) place = edf__begin_group(out, x);
-    before = x;
-    edf_write(out, place == EDF__UNDER_HEADING ? "  %3d  " : "%3d  ", x->position);
-    if (place == EDF__OWN_HEADING) edf__write_heading(out, x);
-    else if (!backward) edf__write_forward(out, x);
-    else edf_write(out, "%s", edf__label(x));
-    if (!backward) edf__write_about(out, x);
-    else {
-      edf_write(out, "\n");
-      if (x->backward) edf__write_backward(out, x);
-      else edf_write(out, "       no gradient goes through\n");
-    }
+    edf_release(line.at);
   }
 }
 
@@ -4252,9 +4247,6 @@ EDF__C_BEGIN
 void edf_write_node(edf_page *to, const edf_node *x, edf_part part) {
   edf__check_exists("edf_write_node", x);
 #ifndef EDF_NO_DEBUG
-  if (part == EDF_HEADING) edf__write_heading(to, x);
-  if (part == EDF_FOLDED_STEP && x->written && x->written->later > 1)
-    edf_write(to, "%s", x->written->time);
   if (part == EDF_FORWARD_LINE) edf__write_forward(to, x);
   if (part == EDF_BACKWARD_LINES) edf__write_backward(to, x);
 #endif
@@ -4262,14 +4254,6 @@ void edf_write_node(edf_page *to, const edf_node *x, edf_part part) {
   if (part == EDF_SHAPE) edf_write(to, "%s", edf__dims(x, x->rank));
 }
 
-int edf_same_heading(const edf_node *x, const edf_node *y) {
-  edf__check_exists("edf_same_heading", x);
-  edf__check_exists("edf_same_heading", y);
-  const edf__written *v = x->written, *w = y->written;
-  const char *s = v && v->time ? v->time : "", *t = w && w->time ? w->time : "";
-  int both_later = v && w && v->later && w->later;
-  return !strcmp(s, t) && (both_later || (v ? v->said : NULL) == (w ? w->said : NULL));
-}
 EDF__C_END
 #endif
 
@@ -5193,7 +5177,7 @@ static int edf__is_by_entry(const edf_node *y) {
 static int edf__is_test(const edf_node *x) { return !strcmp(x->op, "Test"); }
 /* Returns 1 if y is a mask: ln 1[s<=t], or a copy for a maximum with -infinity around it. */
 static int edf__is_mask(const edf_node *y) {
-  if (y->written && y->written->is_mask == 1) return 1;
+  if (!strcmp(y->op, "Pad")) return 1;
   const edf_node *x = y->n_in ? y->in[0] : y;
   int n = 0;                             /* number of conditions in a product                 */
   while (n < x->n_in && edf__is_test(x->in[n])) n++;

@@ -42,9 +42,11 @@
 #include <unordered_map>
 #include <vector>
 
-/* A program without slides does not have these two. */
+/* A program without slides does not have these functions. */
 extern "C" edf_contraction *edf_contraction_of(const edf_node *y) __attribute__((weak));
 extern "C" edf_window edf_window_of(edf_node *y) __attribute__((weak));
+extern "C" int edf_row_dims(const edf_node *y) __attribute__((weak));
+extern "C" int edf_row_is_causal(const edf_node *y) __attribute__((weak));
 
 #ifndef LAUNCH                           /* The tests have a macro of their own.              */
 #define LAUNCH(kernel, grid, block, stream, ...) kernel<<<grid, block, 0, stream>>>(__VA_ARGS__)
@@ -831,7 +833,7 @@ static void total(edf_node *y, int backward) {
 }
 static const kernel mean_here("Mean", total);
 
-static int row_dims(const edf_node *y) { return y->written ? y->written->row_dims : 1; }
+static int row_dims(const edf_node *y) { return edf_row_dims ? edf_row_dims(y) : 1; }
 static size_t columns_of(const edf_node *y) {
   size_t K = 1;
   for (int d = y->rank - row_dims(y); d < y->rank; d++) K *= (size_t)y->dim[d];
@@ -965,7 +967,7 @@ template <class F> static void map_rows(edf_node *y, int backward) {
   size_t K = columns_of(y), rows = y->size / K;
   edf_node *x = y->in[0];
   real *keep = (real *)own(y, rows * sizeof(real)), p = number_of(y, 0, F::NUMBERS);
-  int causal = y->written && y->written->causal, assign;
+  int causal = edf_row_is_causal && edf_row_is_causal(y), assign;
   unsigned period = causal ? (unsigned)y->dim[y->rank - row_dims(y) - 1] : 0;
   if (!backward) RUN_ROWS(row_kernel<F>, rows, result_of(y), keep, value_of(x), p, period);
   if (!backward || !x->grad) return;

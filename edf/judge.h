@@ -415,7 +415,8 @@ static edf_node *edf_judge__node_again(const edf_judge__answer *a, const edf_nod
   at.op = y->about->name;
   edf_node *copy = edf__computed(y->about, at, n, in);
   copy->rank = y->rank;
-  if (y->written) *edf__write(copy) = *y->written;
+  if (edf_slide__note_of(y) != &edf_slide__no_note)
+    *edf_slide__note(copy) = *edf_slide__note_of(y);
   size_t bytes = y->state ? edf__header(y->state)->bytes : 0;
   if (bytes) memcpy(edf_state(copy, bytes), y->state, bytes);
   return edf__add_compnode(copy);

@@ -938,13 +938,14 @@ static void edf_lab__write_equation(edf_page *to, const edf_node *y) {
    same heading. */
 static void edf_lab__write_heading(edf_page *to, const edf_node *x, int group) {
   edf_write(to, ",\"number\":%d,\"group\":%d", x->position, group);
-  for (int k = 0; k < 2; k++) {
-    edf_page text = { NULL, 0 };
-    edf_write_node(&text, x, k ? EDF_FOLDED_STEP : EDF_HEADING);
-    if (text.n) edf_write(to, k ? ",\"folded\":" : ",\"heading\":");
-    if (text.n) edf_write_quoted(to, text.at, text.n);
-    edf_release(text.at);
-  }
+  edf_page text = { NULL, 0 };
+  const char *step = edf_folded_step(x);
+  edf_write_heading(&text, x);
+  if (text.n) edf_write(to, ",\"heading\":");
+  if (text.n) edf_write_quoted(to, text.at, text.n);
+  edf_release(text.at);
+  if (step) edf_write(to, ",\"folded\":");
+  if (step) edf_write_quoted(to, step, strlen(step));
 }
 
 static void edf_lab__trace_node(edf_page *to, edf_node *x, int group, int most) {

@@ -186,7 +186,7 @@ static void edf_layers__column_means(edf_real *sum, const edf_real *x, const edf
 static void edf_layers__batch_normalize_forward(edf_node *y) {
   edf_node *mean = y->in[1], *variance = y->in[2];
   const edf_real *x = y->in[0]->value;
-  size_t C = edf__columns(y), rows = y->size / C;
+  size_t C = edf_slide__columns(y), rows = y->size / C;
   edf_real *state = (edf_real *)edf_state(y, (EDF_SLIDE__HEAD + 3 * C) * sizeof *state);
   edf_real *q = state + EDF_SLIDE__HEAD, eps = state[0];
   int training = edf.training;
@@ -212,7 +212,7 @@ static void edf_layers__batch_normalize_forward(edf_node *y) {
 }
 static void edf_layers__batch_normalize_backward(edf_node *y) {
   edf_node *x = y->in[0];
-  size_t C = edf__columns(y), rows = y->size / C;
+  size_t C = edf_slide__columns(y), rows = y->size / C;
   edf_real *state = (edf_real *)y->state, *q = state + EDF_SLIDE__HEAD;
   edf_real *mean = q + C, *cross = mean + C;
   memset(mean, 0, 2 * C * sizeof *mean);

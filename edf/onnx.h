@@ -505,16 +505,12 @@ static int edf_onnx__write_equation(edf_onnx__file *o, edf_onnx__equation *e) {
 
 /* ---- Other nodes */
 
-/* Returns how many of the last dimensions of y are a row. */
-static int edf_onnx__row_dims(const edf_node *y) {
-  return y->written ? y->written->row_dims : 1;
-}
 /* Returns an operator on the rows of x, which are its last dimensions, all of them as one. A
    causal one reads -infinity where s > t. A second operand, the mask of a MaskedSoftmax or the
    weights of a WeightedLogSumExp, has rows like x. */
 static int edf_onnx__rows(edf_onnx__file *o, const char *op) {
   const edf_node *y = o->y, *x = y->in[0];
-  int n_row = edf_onnx__row_dims(y), n = x->rank - n_row, v = edf_onnx__of(x), w = v;
+  int n_row = edf_row_dims(y), n = x->rank - n_row, v = edf_onnx__of(x), w = v;
   int K = (int)edf_data__entries(x->dim + n, n_row), shape[EDF_MAX_RANK] = { 0 };
   const char *name = y->about->name;
   int softmax = !strncmp(name, "Masked", 6);
@@ -523,7 +519,7 @@ static int edf_onnx__rows(edf_onnx__file *o, const char *op) {
   if (n_row != 1) v = edf_onnx__run(o, "a [%s] Reshape/2", edf_data__dims(shape, n + 1));
   if (n_row != 1 && y->n_in > 1)
     w = edf_onnx__run(o, "b [%s] Reshape/2", edf_data__dims(shape, n + 1));
-  if (y->written && y->written->causal)
+  if (edf_row_is_causal(y))
     v = edf_onnx__run(o, "1 [%d, %d] Expand/2 Trilu/1 upper=0 Cast/1 to=9 $%d -inf Where/3",
                       x->dim[n - 1], K, v);
   if (softmax) v = edf_onnx__run(o, "$%d Cast/1 to=9 $%d -inf Where/3", w, v);
@@ -549,7 +545,7 @@ static int edf_onnx__reshape(edf_onnx__file *o) {
 /* Returns its operands, joined. */
 static int edf_onnx__concat(edf_onnx__file *o) {
   const edf_node *y = o->y;
-  int axis = y->rank - edf_onnx__row_dims(y);
+  int axis = y->rank - edf_row_dims(y);
   for (int k = 0; k < y->n_in; k++)
     edf_write(&o->text, y->in[k]->rank < y->rank ? "$%d [%d] Unsqueeze/2 " : "$%d ",
               edf_onnx__of(y->in[k]), axis);

@@ -20,14 +20,14 @@
 
      EDF__NORETURN EDF__SHARED_LOOP EDF__SHOWN EDF__USED edf__accept edf__add_compnode
      edf__alloc edf__append_leaf edf__block edf__call_of edf__canonical edf__caret
-     edf__check_exists edf__check_operands edf__class_in edf__columns edf__compare_names
-     edf__computed edf__dot edf__exp edf__expect edf__fail edf__fill edf__found edf__free
-     edf__free_list edf__grow edf__header edf__identifier edf__infer edf__is_capital
-     edf__is_digit edf__is_letter edf__label edf__largest edf__ln edf__lower edf__n_nodes
-     edf__new_node edf__nth edf__operands edf__peek edf__print_node edf__read_declared
-     edf__read_number edf__row_end edf__scan edf__scan_of edf__show edf__site
-     edf__softmax_shape edf__syntax edf__text edf__texts edf__total edf__upper edf__vtext
-     edf__whole edf__without_batch edf__write
+     edf__check_exists edf__check_operands edf__class_in edf__compare_names edf__computed
+     edf__dot edf__exp edf__expect edf__fail edf__fill edf__found edf__free edf__free_list
+     edf__grow edf__header edf__identifier edf__infer edf__is_capital edf__is_digit
+     edf__is_letter edf__label edf__largest edf__ln edf__lower edf__n_nodes edf__new_node
+     edf__nth edf__operands edf__peek edf__print_formula edf__prints_program
+     edf__read_declared edf__read_number edf__row_end edf__scan edf__scan_of edf__show
+     edf__site edf__softmax_rows edf__softmax_rows_back edf__softmax_shape edf__syntax
+     edf__text edf__texts edf__total edf__upper edf__vtext edf__whole edf__without_batch
 
    A text becomes nodes in these stages. Search for the names of their chapters.
      >>read     edf_slide__read_line     text -> lines -> trees
@@ -164,10 +164,15 @@ edf_node *edf_find(const char *name);    /* Returns the newest tensor of this na
 edf_node *edf_text_at(const char *file, int line, const char *text, ...);
 edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ...);
 
-/* Writes the whole program as a text for edf_equations: declarations and the author's lines. If
-   an empty graph reads the text, it gets the same nodes. The same Parameters then give the same
-   numbers, bit for bit. If two texts define one name, the second becomes h_2. A node that C
-   code made is a comment. */
+/* ---- Prints. With this header, edf_print_program prints equations and formulas with the
+   indices of each node, and the backward as loops: for b,i,j: W.grad[i,j] += ... A capital
+   index is summed. A line of a slide is a heading above its nodes, which are indented. If the
+   line is one node that looks the same, apart from bounds such as | j<4, it is printed once.
+   A recurrence shows its first steps, up to the largest offset and one more. One line stands
+   for the others. edf_print_equations writes the whole program as a text for edf_equations:
+   declarations and the author's lines. If an empty graph reads the text, it gets the same
+   nodes. The same Parameters then give the same numbers, bit for bit. If two texts define one
+   name, the second becomes h_2. A node that C code made is a comment. */
 void edf_print_equations(FILE *out);
 #ifdef EDF_NO_DEBUG
 #define edf_print_equations(out)      ((void)(out))      /* It does nothing.              */
@@ -284,10 +289,22 @@ typedef struct edf_contraction {
   int padded[EDF_MAX_RANK];              /* of a padded copy: its dimensions, else 0          */
   edf_real outside;                      /* of a padded copy: the entries around the tensor   */
   struct edf_slide__run *run;            /* 3 for each term: out += a b, and the swap rule's  */
-  int *winner;                           /* these two are for a maximum                       */
-  ptrdiff_t *window;
+  ptrdiff_t *window;                     /* of a maximum: the offsets                         */
 } edf_contraction;
 edf_contraction *edf_contraction_of(const edf_node *y);
+
+/* ---- What a slide knows about a node, for tools. A row is what a softmax or a reduction
+   computes by itself. edf_row_dims returns how many last indices of y form a row.
+   edf_row_is_causal returns 1 if row t uses only its first t+1 entries, as with s<=t.
+   edf_write_heading writes the line of the slide as its author wrote it, and the step of a
+   recurrence: h[b,t] = ...   [t=0]. It writes nothing for a node of a C call. edf_same_heading
+   returns 1 if both nodes have one heading. edf_folded_step returns the step, t=5, if prints
+   fold it, else NULL. */
+int edf_row_dims(const edf_node *y);
+int edf_row_is_causal(const edf_node *y);
+void edf_write_heading(edf_page *to, const edf_node *x);
+int edf_same_heading(const edf_node *x, const edf_node *y);
+const char *edf_folded_step(const edf_node *x);
 
 /* A maximum over windows: entry i of y is the greatest x[.. + offset[k]]. The first n_kept
    loops of t run over y and x, and the others over the n entries of the window. winner[i] is
@@ -385,12 +402,86 @@ static char edf_slide__upper(char c) {
   return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
 }
 
-/* Returns how many last indices of y form a row. A softmax computes each row by itself. */
-static int edf_slide__row_dims(const edf_node *y) {
-  return y->written ? y->written->row_dims : 1;
+/* ---- What a slide keeps about a node. */
+typedef struct {
+  edf_note head;                         /* its heading is that of a program's print          */
+  edf_contraction *equation;             /* its compiled equation, or NULL                    */
+  const char *letters;                   /* its indices, as [b,t,j]                           */
+  const void *line;                      /* its line of a program, or NULL                    */
+  const char *said;                      /* its line, as the author wrote it                  */
+  const void *steps;                     /* the recurrence whose step it is, or NULL          */
+  const char *time;                      /* its step of a recurrence, t=5; "" or NULL: none   */
+  const char *group;                     /* the heading of its line or step, or NULL          */
+  const char *fold[2];                   /* one heading for folded steps, or NULL; in the     */
+                                         /* print of the backward program                     */
+  void (*forward)(edf_node *);           /* of a constant, which runs once for each batch     */
+  int is_mask;                           /* 1: a copy with -infinity around it; 2: the test   */
+                                         /* of a mask                                         */
+  int row_dims;                          /* number of last dimensions that form a row         */
+  int causal;                            /* 1 if row t uses only its first t+1 entries        */
+  int letters_of;                        /* number of the input with the same indices, or -1  */
+  int inner;                             /* 1 if it was built inside a line, for a part of it */
+  int later;                             /* 1 for a step after the first, 2: like the others  */
+} edf_slide__facts;
+
+/* Prints a node of a slide, see >>formulas. Notes of slides are known by it. */
+static void edf_slide__print(edf_page *to, const edf_node *y, int backward);
+static const edf_slide__facts edf_slide__no_note = {
+  { NULL, NULL }, NULL, NULL, NULL, NULL, NULL, NULL, NULL, { NULL, NULL }, NULL, 0, 1, 0, 0, 0,
+  0 };
+
+/* Returns the note of x, to be read. */
+static const edf_slide__facts *edf_slide__note_of(const edf_node *x) {
+  const edf_note *note = x->note;
+  return note && note->print == edf_slide__print ? (const edf_slide__facts *)(const void *)note
+                                                 : &edf_slide__no_note;
 }
-/* Returns 1 if row t uses only its first t+1 entries, as with s<=t. */
-static int edf_slide__is_causal(const edf_node *y) { return y->written && y->written->causal; }
+/* Returns the note of x, to be written. It replaces that of another companion. */
+static edf_slide__facts *edf_slide__note(edf_node *x) {
+  if (edf_slide__note_of(x) == &edf_slide__no_note) {
+    edf_slide__facts *note = (edf_slide__facts *)(x->kind == EDF_COMPNODE
+        ? edf_slide__alloc(sizeof *note) : edf_keep(NULL, sizeof *note));
+    *note = edf_slide__no_note;
+    note->head.print = edf_slide__print;
+    x->note = &note->head;
+  }
+  return (edf_slide__facts *)(void *)x->note;
+}
+
+int edf_row_dims(const edf_node *y) {
+  edf__check_exists("edf_row_dims", y);
+  return y->about == &edf_reshape_op ? y->rank : edf_slide__note_of(y)->row_dims;
+}
+int edf_row_is_causal(const edf_node *y) {
+  edf__check_exists("edf_row_is_causal", y);
+  return edf_slide__note_of(y)->causal;
+}
+void edf_write_heading(edf_page *to, const edf_node *x) {
+  edf__check_exists("edf_write_heading", x);
+  if (edf_slide__note_of(x)->group) edf_write(to, "%s", edf_slide__note_of(x)->group);
+}
+int edf_same_heading(const edf_node *x, const edf_node *y) {
+  edf__check_exists("edf_same_heading", x);
+  edf__check_exists("edf_same_heading", y);
+  return edf_slide__note_of(x)->group == edf_slide__note_of(y)->group;
+}
+const char *edf_folded_step(const edf_node *x) {
+  edf__check_exists("edf_folded_step", x);
+  return edf_slide__note_of(x)->later > 1 ? edf_slide__note_of(x)->time : NULL;
+}
+
+/* Returns the number of entries of a row of y. */
+static size_t edf_slide__columns(const edf_node *y) {
+  size_t K = 1;
+  for (int d = y->rank - edf_slide__note_of(y)->row_dims; d < y->rank; d++)
+    K *= (size_t)y->dim[d];
+  return K;
+}
+/* Returns T if each T rows of y are causal, else 0. */
+static size_t edf_slide__causal_rows(const edf_node *y) {
+  const edf_slide__facts *note = edf_slide__note_of(y);
+  return note->causal ? (size_t)y->dim[y->rank - note->row_dims - 1] : 0;
+}
 
 /* Fills w with uniform numbers in +-sqrt(3/n): variance 1/n, for sums of n products. */
 static edf_node *edf_slide__init_for(edf_node *w, double n) {
@@ -485,17 +576,15 @@ static void edf_slide__check_cases(const edf_equation *e, const char *at, unsign
 /* ==== >>reach  Sizes of one equation, and what it reads =================================== */
 
 static edf_contraction *edf_slide__einsum_of(const edf_node *y) {
-  return (edf_contraction *)y->state;
+  return edf_slide__note_of(y)->equation;
 }
-static void edf_slide__einsum_shape(edf_node *y);
-static void edf_slide__lookup_shape(edf_node *y);
-/* Returns 1 if the state of y is an equation. A lookup's is one, too. */
+/* Returns 1 if y has an equation. A lookup has one, too. */
 static int edf_slide__has_equation(const edf_node *y) {
-  return y->shape == edf_slide__einsum_shape || y->shape == edf_slide__lookup_shape;
+  return edf_slide__einsum_of(y) != NULL;
 }
 edf_contraction *edf_contraction_of(const edf_node *y) {
   edf__check_exists("edf_contraction_of", y);
-  return edf_slide__has_equation(y) ? edf_slide__einsum_of(y) : NULL;
+  return edf_slide__einsum_of(y);
 }
 
 static const char *edf_slide__show_ref(const edf_ref *r, edf_node **in) {
@@ -849,8 +938,8 @@ static int edf_slide__is_equation(const edf_node *y) {
 static edf_node *edf_slide__einsum_node(edf__site at, const edf_op *op,
                                         const edf_contraction *m, int n, edf_node **in) {
   edf_node *y = edf__computed(op, at, n, in);
-  y->state = memcpy(edf__alloc(&edf.computed, sizeof *m), m, sizeof *m);
-  edf__write(y)->compiled = 1;
+  edf_slide__note(y)->equation =
+      (edf_contraction *)memcpy(edf__alloc(&edf.computed, sizeof *m), m, sizeof *m);
   if (!strcmp(at.op, "Einsum")) y->name = m->e.ref->name;
   return edf__add_compnode(y);
 }
@@ -905,7 +994,7 @@ static edf_node *edf_slide__pad(const edf_contraction *m, edf__site at, edf_ref 
   *edf_slide__next_ref(&copy.e) = to;
   *edf_slide__next_ref(&copy.e) = from;
   edf_node *y = edf_slide__einsum_node(at, &edf_slide__einsum_op, &copy, 1, &x);
-  edf__write(y)->is_mask = copy.outside != 0;
+  edf_slide__note(y)->is_mask = copy.outside != 0;
   return y;
 }
 
@@ -1009,7 +1098,7 @@ EDF__USED static int edf_slide__is_helper(const edf_node *x) {
          !edf_slide__einsum_of(x)->written.n_ref;
 }
 
-/* Makes the node of any equation. Part Two rewrites it first, if it has to. In a lookup a
+/* Makes the node of any equation. It is rewritten first, if it has to be. In a lookup a
    tensor gives a position of another one: y[b,j] = W[k[b],j]. It is not rewritten, and an op
    of edf/slide.h computes it. If op is NULL, the node is an Einsum. */
 static edf_node *edf_slide__equation_node(const edf__site *at, const edf_op *op, int kind,
@@ -1065,7 +1154,7 @@ static void edf_slide__any_letter(edf_slide__letters *l, const edf_node *x) {
 /* Returns the indices of x as a text, or NULL if nothing names them. */
 static const char *edf_slide__named_indices(const edf_node *x) {
   static const char *const affine[] = { "[j]", "[b,j]", "[b,t,j]", "[b,h,t,j]" };
-  if (x->written && x->written->letters) return x->written->letters;
+  if (edf_slide__note_of(x)->letters) return edf_slide__note_of(x)->letters;
   return x->about == &edf_affine_op && x->rank <= 4 ? affine[x->rank - 1] : NULL;
 }
 static int edf_slide__names_indices(const edf_node *x) {
@@ -1076,8 +1165,8 @@ static int edf_slide__names_indices(const edf_node *x) {
 static const edf_node *edf_slide__find_letters(const edf_node *x, int *left) {
   const edf_node *found = NULL;
   while ((*left)-- > 0 && !edf_slide__names_indices(x) && x->n_in &&
-         !(x->written && x->written->letters_of < 0)) {
-    int like = x->written ? x->written->letters_of : 0, pair = x->n_in == 2 && !like;
+         x->about != &edf_reshape_op && edf_slide__note_of(x)->letters_of >= 0) {
+    int like = edf_slide__note_of(x)->letters_of, pair = x->n_in == 2 && !like;
     int second = pair && x->in[1]->rank > x->in[0]->rank;
     if (pair && x->about && x->about->flags & EDF_LOOPS && x->in[0]->rank == x->in[1]->rank) {
       if ((found = edf_slide__find_letters(x->in[0], left)) != NULL) return found;
@@ -1264,12 +1353,25 @@ const edf_op edf_min_op = { "Min", edf_slide__pair_shape, edf_slide__choice_forw
   "a.grad[i] += y.grad[i] 1[a[i] <= b[i]]\nb.grad[i] += y.grad[i] 1[a[i] > b[i]]",
   EDF_TESTED, NULL };
 
+/* ---- Softmax of a text   P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j])
+   As edf_softmax, but a row may be several last indices, or causal. ---- */
+static void edf_slide__softmax_forward(edf_node *P) {
+  size_t K = edf_slide__columns(P);
+  edf__softmax_rows(P->value, P->in[0]->value, P->size / K, K, edf_slide__causal_rows(P));
+}
+static void edf_slide__softmax_backward(edf_node *P) {
+  edf__softmax_rows_back(P, edf_slide__columns(P), edf_slide__causal_rows(P));
+}
+static const edf_op edf_slide__softmax_op = { "Softmax", NULL, edf_slide__softmax_forward,
+  edf_slide__softmax_backward, "P s", "P[b,k] = exp(s[b,k]) / sum_K exp(s[b,K])",
+  "s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_K P[b,K] P.grad[b,K])", EDF_TESTED, NULL };
+
 /* ---- LogSoftmax. The logarithm of an unused entry is minus infinity. */
 static void edf_slide__log_softmax_forward(edf_node *y) {
   edf_node *s = y->in[0];
-  size_t K = edf__columns(y);
+  size_t K = edf_slide__columns(y);
   for (size_t b = 0; b < y->size; b += K) {
-    size_t n = edf__row_end(y, b / K, K);
+    size_t n = edf__row_end(b / K, K, edf_slide__causal_rows(y));
     edf_real *row = y->value + b, max = edf__largest(s->value + b, (ptrdiff_t)n);
     for (size_t k = 0; k < n; k++) row[k] = edf__exp(s->value[b + k] - max);
     edf_real ln_Z = edf__ln(edf__total(row, (ptrdiff_t)n));
@@ -1279,9 +1381,9 @@ static void edf_slide__log_softmax_forward(edf_node *y) {
 }
 static void edf_slide__log_softmax_backward(edf_node *y) {
   edf_node *s = y->in[0];
-  size_t K = edf__columns(y);
+  size_t K = edf_slide__columns(y);
   for (size_t b = 0; b < y->size; b += K) {
-    size_t n = edf__row_end(y, b / K, K);
+    size_t n = edf__row_end(b / K, K, edf_slide__causal_rows(y));
     edf_real sum = edf__total(y->grad + b, (ptrdiff_t)n);
     for (size_t k = b; k < b + n; k++)
       edf_addgrad(s, k, y->grad[k] - edf__exp(y->value[k]) * sum);
@@ -1354,7 +1456,7 @@ static const edf_op edf_slide__index_op = { "Index", edf_slide__count_shape,
 static void edf_slide__argmax_shape(edf_node *y) {
   const edf_node *x = y->in[0];
   size_t n = 1;
-  y->rank = x->rank - edf_slide__row_dims(y);
+  y->rank = x->rank - edf_row_dims(y);
   memcpy(y->dim, x->dim, sizeof y->dim);
   for (int d = y->rank; d < x->rank; d++) n *= (size_t)x->dim[d];
   if (!EDF_REAL_IS_DOUBLE && n > 16777216 && !strcmp(y->op, "ArgMax"))
@@ -1395,7 +1497,7 @@ enum { EDF_SLIDE__HEAD = 16 };           /* A state's array begins here, so it i
    The state holds eps and, from number EDF_SLIDE__HEAD on, the r of each row. ---- */
 static void edf_slide__normalize_forward(edf_node *y) {
   const edf_node *x = y->in[0];
-  size_t K = edf__columns(y), rows = y->size / K;
+  size_t K = edf_slide__columns(y), rows = y->size / K;
   edf_real *r = (edf_real *)edf_state(y, (EDF_SLIDE__HEAD + rows) * sizeof *r), eps = r[0];
   r += EDF_SLIDE__HEAD;
   for (size_t b = 0; b < rows; b++) {
@@ -1409,7 +1511,7 @@ static void edf_slide__normalize_forward(edf_node *y) {
 }
 static void edf_slide__normalize_backward(edf_node *y) {
   edf_node *x = y->in[0];
-  size_t K = edf__columns(y);
+  size_t K = edf_slide__columns(y);
   const edf_real *r = (const edf_real *)y->state + EDF_SLIDE__HEAD;
   for (size_t b = 0; b < y->size / K; b++) {
     const edf_real *out = y->value + b * K, *dy = y->grad + b * K;
@@ -1441,9 +1543,7 @@ edf_window edf_window_of(edf_node *y) {
   for (int i = w.n_kept; i < w.t.n; i++) w.n *= w.t.loop[i].n;
   size_t table = (size_t)w.n * sizeof *w.offset;
   w.offset = m->window = (ptrdiff_t *)edf__grow(&edf.computed, m->window, table);
-  w.winner = m->winner = (int *)edf__grow(&edf.computed, m->winner,
-                                          y->size * sizeof *w.winner);
-  edf__write(y)->kept = w.winner;
+  w.winner = (int *)edf_state(y, y->size * sizeof *w.winner);
   for (ptrdiff_t k = 0; k < w.n; k++) {
     ptrdiff_t rest = k;
     w.offset[k] = 0;
@@ -1497,7 +1597,7 @@ static void edf_slide__run_window(const edf_window *w, int d, int backward, edf_
   }
 }
 static void edf_slide__max_over(edf_node *y, int backward) {
-  edf_contraction *m = (edf_contraction *)y->state;
+  edf_contraction *m = edf_slide__einsum_of(y);
   edf_node *x = y->in[m->e.ref[1].operand];
   edf_window w = edf_window_of(y);
   edf_real *to = backward ? y->grad : y->value, *from = backward ? x->grad : x->value;
@@ -1516,7 +1616,7 @@ static const edf_op edf_slide__max_over_op = { "Einsum", edf_slide__einsum_shape
    the state is 1, the node is ln P:
      s.grad[b,k] += lnP.grad[b,k] - P[b,k] sum_j m[b,j] lnP.grad[b,j] ---- */
 static void edf_slide__masked_softmax_forward(edf_node *y) {
-  size_t K = edf__columns(y);
+  size_t K = edf_slide__columns(y);
   int log_of = *(const edf_real *)y->state != 0;
   for (size_t b = 0; b < y->size; b += K) {
     const edf_real *s = y->in[0]->value + b, *m = y->in[1]->value + b;
@@ -1534,7 +1634,7 @@ static void edf_slide__masked_softmax_forward(edf_node *y) {
   }
 }
 static void edf_slide__masked_softmax_backward(edf_node *y) {
-  size_t K = edf__columns(y);
+  size_t K = edf_slide__columns(y);
   int log_of = *(const edf_real *)y->state != 0;
   for (size_t b = 0; b < y->size; b += K) {
     const edf_real *m = y->in[1]->value + b, *P = y->value + b, *dP = y->grad + b;
@@ -1614,13 +1714,13 @@ typedef struct {
 } edf_slide__lookup;
 
 static int edf_slide__scatters(const edf_node *y) {
-  return ((const edf_contraction *)y->state)->kind == EDF_SLIDE__PUT;
+  return (edf_slide__einsum_of(y))->kind == EDF_SLIDE__PUT;
 }
 
 /* Returns the plan of a Lookup or Scatter. Entries are adjacent in both tensors along an index
    that is last in both and occurs nowhere else. */
 static edf_slide__lookup edf_slide__plan_lookup(const edf_node *y) {
-  const edf_contraction *m = (const edf_contraction *)y->state;
+  const edf_contraction *m = edf_slide__einsum_of(y);
   const edf_equation *e = &m->e;
   int put = edf_slide__scatters(y), d = e->ref[!put].rank - 1;
   edf_slide__lookup p = { m, put ? y->in[0] : y, put ? y : y->in[0], &e->ref[put], e->ref[!put],
@@ -1712,7 +1812,7 @@ static const edf_op edf_slide__lookup_op = { "Lookup", edf_slide__lookup_shape,
 /* ---- Concat   y[b,t,j] = a[b,t,j] for j < J, else c[b,t,j-J], and gradients in reverse
    A row of y begins at the joined index. It is a row of each operand, one by one. ---- */
 static void edf_slide__concat_shape(edf_node *y) {
-  int axis = y->rank - edf_slide__row_dims(y), joined = 0;
+  int axis = y->rank - edf_row_dims(y), joined = 0;
   for (int k = 0; k < y->n_in; k++) {
     const edf_node *x = y->in[k];
     int lacks = x->rank == y->rank - 1;  /* x has no joined index: its size there is 1        */
@@ -1731,7 +1831,7 @@ static void edf_slide__concat_shape(edf_node *y) {
   y->dim[axis] = joined;
 }
 static void edf_slide__concat_forward(edf_node *y) {
-  size_t row = edf__columns(y), rows = y->size / row, at = 0;
+  size_t row = edf_slide__columns(y), rows = y->size / row, at = 0;
   for (int k = 0; k < y->n_in; k++) {
     size_t part = y->in[k]->size / rows;
     for (size_t b = 0; b < rows; b++)
@@ -1740,7 +1840,7 @@ static void edf_slide__concat_forward(edf_node *y) {
   }
 }
 static void edf_slide__concat_backward(edf_node *y) {
-  size_t row = edf__columns(y), rows = y->size / row, at = 0;
+  size_t row = edf_slide__columns(y), rows = y->size / row, at = 0;
   for (int k = 0; k < y->n_in; k++) {
     edf_node *x = y->in[k];
     size_t part = x->size / rows;
@@ -1761,8 +1861,8 @@ static edf_node *edf_slide__joined(const edf__site *at, int rank, int axis, cons
   edf__site site = { "Concat", at->file, at->line };
   edf_node *y = edf__computed(&edf_slide__concat_op, site, n, in);
   y->rank = rank;
-  edf__write(y)->row_dims = rank - axis;
-  y->written->letters = edf_slide__copy(letters);
+  edf_slide__note(y)->row_dims = rank - axis;
+  edf_slide__note(y)->letters = edf_slide__copy(letters);
   return edf__add_compnode(y);
 }
 
@@ -1855,6 +1955,8 @@ struct edf_slide__slide {
   edf_node *one;                         /* the number 1, for equations without a tensor      */
   int first;                             /* number of nodes before its first one              */
   const char *told;                      /* the newest step of which prints show a line       */
+  const char *step_heading;              /* the heading of the last later step, or NULL       */
+  const char *step_told;                 /* that step, t=5                                    */
 };
 
 /* ---- The functions. `takes` says how to call one:
@@ -2471,14 +2573,14 @@ static edf_node *edf_slide__all_times(edf_slide__statement *l);
 
 /* Returns 1 for a node that was built inside a line, such as y3 for a part of y. It is no
    tensor of the program. */
-static int edf_slide__is_inner(const edf_node *x) { return x->written && x->written->inner; }
+static int edf_slide__is_inner(const edf_node *x) { return edf_slide__note_of(x)->inner; }
 /* Returns x. For a step of a recurrence, returns all steps, joined. */
 static edf_node *edf_slide__all_of(edf_node *x) {
   edf_node *y = x;
-  if (x && x->written && x->written->steps) {      /* Runs y at once if the steps have run.   */
+  if (x && edf_slide__note_of(x)->steps) {      /* Runs y at once if the steps have run.   */
     int eager = edf.eager;
     edf.eager = eager || x->ran == edf.feeds;
-    y = edf_slide__all_times((edf_slide__statement *)x->written->steps);
+    y = edf_slide__all_times((edf_slide__statement *)(uintptr_t)edf_slide__note_of(x)->steps);
     edf.eager = eager;
   }
   return y;
@@ -3277,8 +3379,8 @@ static const char *edf_slide__letters_at(const edf_slide__statement *l, const ed
 static edf_slide__value edf_slide__lettered(const edf_slide__statement *l, edf_slide__value v) {
   edf_node *y = v.node;
   if (y && y->kind == EDF_COMPNODE && y->rank && !edf_slide__has_equation(y)
-      && edf_slide__is_plain(l, &v) && !edf__write(y)->letters)
-    y->written->letters = edf_slide__letters_at(l, &v.at);
+      && edf_slide__is_plain(l, &v) && !edf_slide__note(y)->letters)
+    edf_slide__note(y)->letters = edf_slide__letters_at(l, &v.at);
   return v;
 }
 
@@ -3311,7 +3413,8 @@ static edf_node *edf_slide__numbered(const edf_slide__statement *l, const edf_op
   for (int k = n - 1; k >= l->slide->first && k > n - 64; k--) {
     edf_node *x = edf.compnodes[k];
     if (x->about == is && x->in[0] == in && *(const edf_real *)x->state == (edf_real)number &&
-        x->written && x->written->letters && !strcmp(x->written->letters, letters)) return x;
+        edf_slide__note_of(x)->letters &&
+        !strcmp(edf_slide__note_of(x)->letters, letters)) return x;
   }
   return edf_slide__with_number(&l->slide->site, is, in, number);
 }
@@ -3322,7 +3425,7 @@ static edf_slide__value edf_slide__index_value(const edf_slide__statement *l, in
   edf_slide__value v = edf_slide__new_value(l, NULL, 1u << i);
   v.node = edf_slide__numbered(l, &edf_slide__index_op, t, dim,
                                edf_slide__letters_at(l, &v.at));
-  edf__write(v.node)->letters_of = -1;   /* Its index is not the first one of in[0].          */
+  edf_slide__note(v.node)->letters_of = -1;        /* Its index is not the first one of in[0] */
   return edf_slide__lettered(l, v);
 }
 
@@ -3883,7 +3986,7 @@ static edf_slide__value edf_slide__mask_test(edf_slide__statement *l, const edf_
   y.node = edf_slide__end_equation(&to, NULL, EDF_SLIDE__SUM);
   y.node = edf_slide__numbered(l, &edf_slide__test_op, y.node, keeps ? 3 : 4,
                                edf_slide__letters_at(l, &y.at));
-  edf__write(y.node)->is_mask = 2;
+  edf_slide__note(y.node)->is_mask = 2;
   return edf_slide__lettered(l, y);
 }
 
@@ -4059,7 +4162,7 @@ static edf_slide__value edf_slide__look_up(edf_slide__statement *l, edf_slide__e
   }
   y.node = edf_slide__end_equation(&to, &edf_slide__lookup_op,
                                    entries ? EDF_SLIDE__PUT : EDF_SLIDE__SUM);
-  if (!entries) edf__write(y.node)->letters = edf_slide__letters_at(l, &y.at);
+  if (!entries) edf_slide__note(y.node)->letters = edf_slide__letters_at(l, &y.at);
   return y;
 }
 
@@ -4117,9 +4220,9 @@ static edf_slide__value edf_slide__row_node(edf_slide__statement *l, const edf_o
   edf__site site = { name, at->file, at->line };
   y.node = edf__computed(is, site, w ? 2 : 1, in);
   *(edf_real *)edf_state(y.node, sizeof(edf_real)) = (edf_real)number;
-  edf__write(y.node)->row_dims = n_over;
-  y.node->written->causal = limit >= 0;
-  y.node->written->letters = edf_slide__letters_at(l, &y.at);
+  edf_slide__note(y.node)->row_dims = n_over;
+  edf_slide__note(y.node)->causal = limit >= 0;
+  edf_slide__note(y.node)->letters = edf_slide__letters_at(l, &y.at);
   edf__add_compnode(y.node);
   y.at.rank = y.node->rank;
   return y;
@@ -4183,7 +4286,7 @@ static edf_slide__value edf_slide__compared(edf_slide__statement *l, edf_slide__
 static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide__expr *x,
                                               int log_of) {
   static const edf_op *const rows[] = { &edf_slide__argmax_op, &edf_slide__argmax_op,
-    &edf_softmax_op, &edf_log_softmax_op, &edf_slide__normalize_op };
+    &edf_slide__softmax_op, &edf_log_softmax_op, &edf_slide__normalize_op };
   int kind = x->which, softmax = kind == EDF_SLIDE__SOFTMAX_OVER,
       limit = edf_slide__limit(l, x);
   unsigned own = limit < 0 ? edf_slide__own_masks(l, x) : 0;
@@ -4211,7 +4314,7 @@ static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide
                                -1, log_of);
   if (kind >= EDF_SLIDE__ARGMAX_OVER) {
     const edf_op *is = rows[kind - EDF_SLIDE__ARGMAX_OVER + log_of];
-    const char *name = is == &edf_softmax_op ? "SoftmaxOver" : is == &edf_log_softmax_op
+    const char *name = is == &edf_slide__softmax_op ? "SoftmaxOver" : is == &edf_log_softmax_op
                        ? "LogSoftmaxOver" : is->name;
     return edf_slide__row_node(l, is, name, x->over, &v, NULL, limit, x->number);
   }
@@ -4226,7 +4329,7 @@ static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide
    with its indices in another order. */
 static edf_node *edf_slide__softmax_of(edf_node *P) {
   if (edf_slide__has_equation(P)) {
-    const edf_contraction *m = (const edf_contraction *)P->state;
+    const edf_contraction *m = edf_slide__einsum_of(P);
     const edf_equation *e = &m->e;
     unsigned once = 0;
     if (m->kind || !m->runs || e->n_ref != 2 || e->n_term != 1 || e->term->n_step ||
@@ -4241,7 +4344,9 @@ static edf_node *edf_slide__softmax_of(edf_node *P) {
     if (once != (1u << e->ref->rank) - 1 || P->size != P->in[0]->size) return NULL;
     P = P->in[0];
   }
-  return P->about == &edf_softmax_op || P->about == &edf_slide__masked_softmax_op ? P : NULL;
+  int is = P->about == &edf_softmax_op || P->about == &edf_slide__softmax_op ||
+           P->about == &edf_slide__masked_softmax_op;
+  return is ? P : NULL;
 }
 
 /* Returns ln Q for a softmax Q, as a node of the same shape. */
@@ -4249,13 +4354,14 @@ static edf_node *edf_slide__log_of_softmax(edf_slide__statement *l, const edf_no
   const edf__site *at = &l->slide->site;
   int masked = Q->n_in > 1;
   edf__site site = { "LogSoftmaxOver", at->file, at->line };
-  if (!Q->written) return edf_node1(&edf_log_softmax_op, at->file, at->line, Q->in[0]);
+  if (edf_slide__note_of(Q) == &edf_slide__no_note)
+    return edf_node1(&edf_log_softmax_op, at->file, at->line, Q->in[0]);
   edf_node *y = edf__computed(masked ? &edf_slide__masked_log_softmax_op : &edf_log_softmax_op,
                               site, Q->n_in, Q->in);
   *(edf_real *)edf_state(y, sizeof(edf_real)) = (edf_real)masked;
-  edf__write(y)->row_dims = Q->written->row_dims;
-  y->written->causal = Q->written->causal;
-  y->written->letters = Q->written->letters;
+  edf_slide__note(y)->row_dims = edf_slide__note_of(Q)->row_dims;
+  edf_slide__note(y)->causal = edf_slide__note_of(Q)->causal;
+  edf_slide__note(y)->letters = edf_slide__note_of(Q)->letters;
   return edf__add_compnode(y);
 }
 
@@ -4278,7 +4384,7 @@ static edf_slide__value edf_slide__log_softmax_of(edf_slide__statement *l, edf_s
   edf_slide__value v = { P, 1, edf_slide__ref_now(l, l->m.e.ref[x->which]) }, k;
   const edf__site *at = &l->slide->site;
   edf_slide__expr *by = x->in;
-  int single = edf_slide__row_dims(Q) == 1 && !edf_slide__is_causal(Q) && Q->n_in == 1;
+  int single = edf_row_dims(Q) == 1 && !edf_row_is_causal(Q) && Q->n_in == 1;
   if (single && P == Q && by && !by->next && by->sort != EDF_SLIDE__A_GROUP &&
       by->place == v.at.rank - 1) {
     k = edf_slide__classes_from(l, by);
@@ -4293,7 +4399,7 @@ static edf_slide__value edf_slide__log_softmax_of(edf_slide__statement *l, edf_s
   log_P = edf_slide__log_of_softmax(l, Q);
   if (P != Q) {                          /* the same copy, of the logarithm                   */
     edf__site copy = { "Einsum", at->file, at->line };
-    const edf_equation *e = &((const edf_contraction *)P->state)->e;
+    const edf_equation *e = &edf_slide__einsum_of(P)->e;
     log_P = edf_slide__equation_node(&copy, NULL, 0, e, 1, &log_P);
     log_P = edf_slide__called(log_P, P->name, "");
   }
@@ -4598,7 +4704,7 @@ static edf_slide__value edf_slide__value_of(edf_slide__statement *l, edf_slide__
       v = edf_slide__argument(l, x->in);
       v.node = edf_slide__with_number(&l->slide->site, &edf_slide__test_op, v.node, x->which);
       for (int m = 0; m < l->n_mask; m++)
-        if (x->in == l->mask[m].test->in) edf__write(v.node)->is_mask = 2;
+        if (x->in == l->mask[m].test->in) edf_slide__note(v.node)->is_mask = 2;
       return edf_slide__lettered(l, v);
     default: break;
   }
@@ -4679,7 +4785,7 @@ static void edf_slide__name_as(edf_node *y, const edf_slide__statement *l) {
   const edf_slide__slide *all = l->slide;
   if (y && !all->layer) {
     y->name = l->m.e.ref->name;
-    edf__write(y)->line = l;
+    edf_slide__note(y)->line = l;
   } else if (y && (l->step || l < all->line + all->n - 1))
     edf_slide__called(y, l->m.e.ref->name, "");
 }
@@ -4699,7 +4805,7 @@ static int edf_slide__shown_of_step(edf_slide__statement *l, int before) {
   for (int i = before; i < edf.n_compnodes; i++) {
     const edf_node *x = edf.compnodes[i];
     const edf_equation *e =
-      edf_slide__has_equation(x) ? &((const edf_contraction *)x->state)->e : NULL;
+      edf_slide__has_equation(x) ? &edf_slide__einsum_of(x)->e : NULL;
     form = form * 31 + (unsigned)((uintptr_t)x->about >> 4) + (unsigned)x->n_in;
     if (e) form = form * 31 + (unsigned)(e->n_term * 64 + e->n_ref);
   }
@@ -4720,6 +4826,21 @@ static int edf_slide__shown_of_step(edf_slide__statement *l, int before) {
   if (edf.n_compnodes > before && !l->told++) later = 0;               /* its first nodes     */
   return later;
 }
+/* Returns the heading of a line's nodes, or NULL: the line as its author wrote it and its step,
+   h[b,t] = ...   [t=0]. A later step has only [t=1], for all its lines. */
+static const char *edf_slide__heading(edf_slide__statement *l, const char *time, int later) {
+  edf_slide__slide *all = l->slide;
+  edf_page page = { NULL, 0 };
+  if (later && all->step_heading && !strcmp(all->step_told, time)) return all->step_heading;
+  for (const char *c = edf_slide__author_line(l); !later && !all->in && *c && *c != '\n'; c++)
+    if (*c != ' ' || !strchr(" \n", c[1])) edf_write(&page, "%c", *c);
+  if (time) edf_write(&page, page.n ? "   [%s]" : "[%s]", time);
+  char *heading = page.n ? edf_slide__copy(page.at) : NULL;
+  edf_release(page.at);
+  all->step_heading = later ? heading : NULL;
+  all->step_told = time;
+  return heading;
+}
 /* Builds the node of a line, which is a call, parts joined with ';', or an equation. */
 static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf_ref left) {
   int before = edf.n_compnodes;
@@ -4734,12 +4855,14 @@ static edf_node *edf_slide__whole_line(edf_slide__statement *l, edf_ref left) {
   if (later == 1 && l->slide->told && !strcmp(l->slide->told, time)) later = 0;
   if (!later) l->slide->told = time;     /* In this step all lines are shown.                 */
   edf_slide__name_as(y, l);
+  const char *group = edf.n_compnodes > before ? edf_slide__heading(l, time, later) : NULL;
   for (int i = before; i < edf.n_compnodes; i++) {
-    edf_node *x = edf.compnodes[i];
-    if (!edf__write(x)->time) x->written->time = time;
-    x->written->inner = x != y;
-    x->written->later = later;
-    if (!l->slide->in) x->written->said = edf_slide__author_line(l);
+    edf_slide__facts *note = edf_slide__note(edf.compnodes[i]);
+    if (!note->time) note->time = time;
+    note->group = group;
+    note->inner = edf.compnodes[i] != y;
+    note->later = later;
+    if (!l->slide->in) note->said = edf_slide__author_line(l);
   }
   return y;
 }
@@ -5125,6 +5248,28 @@ static void edf_slide__check_read_step(const edf_slide__statement *l,
               (long)edf_slide__times_of(by, outside) - 1);
 }
 
+/* Gives folded steps one heading, which stands for all of them in prints. */
+static void edf_slide__fold_steps(int first) {
+  for (int i = first, last; i < edf.n_compnodes; i = last + 1) {
+    const edf_slide__facts *a = edf_slide__note_of(edf.compnodes[i]), *b = a;
+    last = i;
+    if (a->later < 2 || edf_slide__is_helper(edf.compnodes[i])) continue;
+    for (int k = i + 1; k < edf.n_compnodes; k++) {
+      if (edf_slide__is_helper(edf.compnodes[k])) continue;
+      if (edf_slide__note_of(edf.compnodes[k])->later < 2) break;
+      b = edf_slide__note_of(edf.compnodes[last = k]);
+    }
+    for (int back = 0; back < 2; back++) {
+      const char *form = strcmp(a->time, b->time) ? "%s to %s" : "%s";
+      const char *times = edf__text(form, back ? b->time : a->time, back ? a->time : b->time);
+      const char *nodes = edf__text(i < last ? "nodes %d to %d" : "node %d", back ? last : i,
+                                    back ? i : last);
+      char *fold = edf_slide__copy(edf__text("[%s] the same: %s", times, nodes));
+      for (int k = i; k <= last; k++) edf_slide__note(edf.compnodes[k])->fold[back] = fold;
+    }
+  }
+}
+
 /* Runs the recurrence of the lines from .. to-1. Lines that give its entries run first. */
 static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from,
                              edf_slide__statement *to) {
@@ -5149,7 +5294,9 @@ static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from,
                   l->m.e.ref->name, l->m.e.index[l->loop[0]].name);
     edf_slide__run_steps(l, l + 1);
   }
+  int before = edf.n_compnodes;
   edf_slide__run_steps(from, to);
+  edf_slide__fold_steps(before);
   for (l = first; l < end; l++)
     if (l->entry && edf_slide__belongs(l, from, to))
       edf_slide__check_read_step(l, edf_slide__given_by(l));
@@ -5157,7 +5304,7 @@ static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from,
     if (l->entry || l->y) continue;
     edf_node *some = NULL;
     for (size_t i = 0; i < l->n_step; i++)
-      if (l->step[i]) edf__write(some = l->step[i])->steps = all->layer ? NULL : l;
+      if (l->step[i]) edf_slide__note(some = l->step[i])->steps = all->layer ? NULL : l;
     if (!some) edf__syntax(l->m.e.scan, l->m.e.ref->name, "%s is 0 at all steps",
                            l->m.e.ref->name);
   }
@@ -5254,7 +5401,7 @@ static void edf_slide__read_text(edf_slide__slide *all, const edf__site *at, con
 /* ---- Constants. A node that depends on no Input and no Parameter runs once for each batch
    size: a mask or 1/B. It runs again if EDF_DEBUG has set its value to NaN. */
 static void edf_slide__run_once(edf_node *y) {
-  void (*forward)(edf_node *) = edf__write(y)->forward;
+  void (*forward)(edf_node *) = edf_slide__note(y)->forward;
   int is_nan = *y->value != *y->value;
   if (y->fed != edf.batch || is_nan) {
     if (forward == y->about->forward) edf_run_code(y, 0);
@@ -5268,7 +5415,7 @@ static void edf_slide__mark_constants(int from) {
     int constant = y->n_in > 0 && strcmp(y->op, "Dropout");
     for (int k = 0; k < y->n_in; k++) constant &= y->in[k]->forward == edf_slide__run_once;
     if (!constant && y->shape != edf_slide__count_shape) continue;
-    edf__write(y)->forward = y->forward;
+    edf_slide__note(y)->forward = y->forward;
     y->forward = edf_slide__run_once;
   }
 }
@@ -5298,7 +5445,7 @@ static edf_node *edf_slide__run_slide(edf_slide__slide *all) {
   edf_slide__statement *last = edf_slide__line_of(all, all->line[all->n - 1].m.e.ref->name);
   if (!last->y) edf_slide__all_times(last);
   for (int i = before; i < edf.n_compnodes && !all->in; i++)           /* a sum of += lines   */
-    if (!edf__write(edf.compnodes[i])->said) edf.compnodes[i]->written->said = "";
+    if (!edf_slide__note(edf.compnodes[i])->said) edf_slide__note(edf.compnodes[i])->said = "";
   edf_slide__mark_constants(before);
   return last->y;
 }
@@ -5369,7 +5516,8 @@ static void edf_slide__end_trees(edf_slide__slide *all, int outermost) {
   for (int i = all->first; i < edf.n_compnodes; i++) {
     edf_contraction *m = edf_contraction_of(edf.compnodes[i]);
     if (m && m->e.scan == &all->scan) m->e.scan = m->written.scan = scan;
-    if (edf.compnodes[i]->written) edf.compnodes[i]->written->line = NULL;
+    if (edf_slide__note_of(edf.compnodes[i])->line)
+      edf_slide__note(edf.compnodes[i])->line = NULL;
   }
   if (!outermost) return;
   edf__free_list(&edf.trees);
@@ -5730,7 +5878,7 @@ static int edf_slide__write_masks(edf_page *out, const edf_node *y, const edf_te
     for (int f = t[k].first; f < t[k].first + t[k].n; f++) {
       unsigned has = edf_slide__ref_has(&e->ref[f]);
       const edf_node *x = edf_slide__node_of(y, &e->ref[f]);
-      int is_test = x->written && x->written->is_mask == 2;
+      int is_test = edf_slide__note_of(x)->is_mask == 2;
       for (int m = 0; m < e->n_mask && is_test; m++)
         if (e->mask[m].low >= 0 && e->mask[m].high >= 0 &&
             has == (1u << e->mask[m].low | 1u << e->mask[m].high)) tested |= 1u << m;
@@ -5803,7 +5951,6 @@ static void edf_slide__write_equation_backward(edf_page *out, const edf_node *y)
     for (int f = t->first; f < t->first + t->n; f++) {
       if (!edf_slide__node_of(y, &e->ref[f])->needs_grad || !edf_slide__times(e, t, f, 0))
         continue;
-      edf_write(out, "       ");
       edf_slide__write_loops(out, y, t);
       edf_slide__write_ref(out, y, &e->ref[f], ".grad", 1);
       edf_write(out, t->number < 0 ? " -= " : " += ");
@@ -5938,7 +6085,7 @@ static void edf_slide__write_words(edf_page *out, const edf_slide__formula *f, c
 /* Writes the bounds of a causal row. An unused entry of a LogSoftmax is not 0 but ln 0. */
 static void edf_slide__write_causal(edf_page *out, const edf_slide__formula *f, int backward) {
   int n = f->letters.n, is_log = f->y->about == &edf_log_softmax_op && !backward;
-  if (!edf_slide__is_causal(f->y) || n < 2) return;
+  if (!edf_row_is_causal(f->y) || n < 2) return;
   const char *s = f->letters.name[n - 1], *t = f->letters.name[n - 2];
   if (is_log) edf_write(out, " + ln(1[%s <= %s]) | ", s, t);
   else edf_write(out, " | %s<=%s, ", s, t);
@@ -5966,7 +6113,8 @@ static void edf_slide__write_loop(edf_page *out, const edf_slide__formula *f, co
 /* Writes the formula of y, or its gradient as loops. */
 static void edf_slide__write_formula(edf_page *out, const edf_node *y, int backward) {
   edf_slide__formula f;
-  int like = y->written ? y->written->letters_of : 0, joins = y->about == &edf_slide__concat_op;
+  int like = y->about == &edf_reshape_op ? -1 : edf_slide__note_of(y)->letters_of;
+  int joins = y->about == &edf_slide__concat_op;
   const edf_node *x = y->n_in && like >= 0 ? y->in[like] : y;
   int longer = x->rank > y->rank, n = joins ? y->n_in : 1, most = n > EDF__SHOWN ? 2 : n;
   const char *text = backward ? y->about->gradient : y->about->formula;
@@ -5974,7 +6122,7 @@ static void edf_slide__write_formula(edf_page *out, const edf_node *y, int backw
   memset(&f, 0, sizeof f);
   f.y = y;
   f.letters = edf_slide__letters_of(longer ? x : y);
-  f.row = longer ? x->rank - y->rank : edf_slide__row_dims(y);
+  f.row = longer ? x->rank - y->rank : edf_row_dims(y);
   if (f.row > f.letters.n) f.row = f.letters.n;          /* A scalar is a row of one number.  */
   for (; f.operand < n; f.operand++) {
     f.lacks = joins && y->in[f.operand]->rank < y->rank;
@@ -5983,15 +6131,12 @@ static void edf_slide__write_formula(edf_page *out, const edf_node *y, int backw
       const edf_node *to = edf_slide__tensor_named(&f, c, strcspn(c, ".["));
       if (!backward && f.operand) edf_write(out, "; ");
       if (!backward) edf_slide__write_words(out, &f, c, length);
-      else if (!to || to->needs_grad) {
-        edf_write(out, "       ");
-        edf_slide__write_loop(out, &f, c, length);
-      }
+      else if (!to || to->needs_grad) edf_slide__write_loop(out, &f, c, length);
       c += length + (c[length] == '\n');
     }
     if (joins) f.part += f.lacks ? 1 : y->in[f.operand]->dim[y->rank - f.row];
   }
-  if (n > most) edf_write(out, backward ? "       ... %d more\n" : "; ... %d more", n - most);
+  if (n > most) edf_write(out, backward ? "... %d more\n" : "; ... %d more", n - most);
   if (!backward) edf_slide__write_causal(out, &f, 0);
 }
 
@@ -6004,30 +6149,57 @@ static int edf_slide__is_unread(const edf_node *y) {
   }
   return unread;
 }
-/* Prints a node: see edf.h. */
-static int edf_slide__print(edf_page *out, const edf_node *y, int backward) {
-  if (!out && (edf_slide__is_helper(y) || edf_slide__is_unread(y))) return -1;
-  if (!out) return 1;
-  if (edf_slide__has_equation(y)) {
-    if (backward) edf_slide__write_equation_backward(out, y);
-    else edf_slide__write_equation(out, y);
-    return 1;
+/* ---- A line that became one node, and looks the same, is not printed twice. It may also have
+   bounds that gave sizes: | j<4, k<2. Returns 1 if c is empty or only such bounds. */
+static int edf_slide__are_bounds(const char *c) {
+  for (const char *sign = " | "; *c; sign = ", ") {
+    size_t n = strlen(sign);
+    if (strncmp(c, sign, n)) return 0;
+    c += n + strcspn(c + n, "<=!>,| ");
+    if (*c != '<' || !edf__is_digit(*++c)) return 0;
+    while (edf__is_digit(*c)) c++;
   }
-  const edf_op *op = y->about;
-  if (!op || !op->formula) return 0;
-  if (*op->tensors) edf_slide__write_formula(out, y, backward);
-  else if (!backward) edf_write(out, "%s", op->formula);     /* texts of edf_formula          */
-  else
-    for (const char *c = op->gradient; *c; c += *c == '\n') {
-      edf_write(out, "       %.*s\n", (int)strcspn(c, "\n"), c);
-      c += strcspn(c, "\n");
-    }
   return 1;
 }
+/* Returns what follows `line` at the begin of `text`, or NULL. Blanks and * do not count. */
+static const char *edf_slide__after(const char *text, const char *line) {
+  for (;;) {
+    line += strspn(line, " *");
+    if (!*line) return text;
+    text += strspn(text, " *");
+    if (*text++ != *line++) return NULL;
+  }
+}
+/* Writes the line of y without a heading. */
+static void edf_slide__write_line(edf_page *to, const edf_node *y, int backward) {
+  const edf_op *op = y->about;
+  if (edf_slide__has_equation(y) && backward) edf_slide__write_equation_backward(to, y);
+  else if (edf_slide__has_equation(y)) edf_slide__write_equation(to, y);
+  else if (op && op->formula && *op->tensors) edf_slide__write_formula(to, y, backward);
+}
+/* Finds the heading of y for the print of a program, and writes the line of y. A padded copy, a
+   product and a folded step are left out there. */
+static void edf_slide__print(edf_page *to, const edf_node *y, int backward) {
+  edf_slide__facts *note = edf_slide__note((edf_node *)(uintptr_t)y);
+  edf_page line = { NULL, 0 };
+  int left_out = edf_slide__is_helper(y) || edf_slide__is_unread(y);
+  const char *fold = note->fold[edf__prints_program == 2];
+  note->head.heading = left_out ? NULL : fold ? fold : note->group;
+  if (edf__prints_program && !backward && (left_out || fold)) return;
+  edf_slide__write_line(&line, y, backward);
+  const char *rest = note->group && !backward && edf__prints_program
+                         ? edf_slide__after(note->group, line.at ? line.at : "") : NULL;
+  int own = rest && edf_slide__are_bounds(rest);
+  int in_list = edf__prints_program == 2 && !backward;         /* There the name is enough.   */
+  if (own) note->head.heading = NULL;
+  edf_write(to, "%s", own ? note->group : in_list ? edf__label(y) : line.at ? line.at : "");
+  edf_release(line.at);
+}
 #ifdef __cplusplus
-static const int edf_slide__print_is_set EDF__USED = (edf__print_node = edf_slide__print, 1);
+static const int edf_slide__print_is_set EDF__USED =
+    (edf__print_formula = edf_slide__write_formula, 1);
 #else
-static int (*edf__print_node)(edf_page *, const edf_node *, int) = edf_slide__print;
+static void (*edf__print_formula)(edf_page *, const edf_node *, int) = edf_slide__write_formula;
 #endif
 
 /* ---- A program as its equations. */
@@ -6044,7 +6216,7 @@ static void edf_slide__write_declaration(edf_page *out, const edf_node *x, const
 
 /* Returns the line of a program that computes x, or NULL. */
 static const edf_slide__statement *edf_slide__line_of_node(const edf_node *x) {
-  return x->written ? (const edf_slide__statement *)x->written->line : NULL;
+  return (const edf_slide__statement *)edf_slide__note_of(x)->line;
 }
 
 /* Several texts become one, in which a name is defined once. The names so far: `of` is an
@@ -6131,7 +6303,7 @@ void edf_print_equations(FILE *out) {
   for (int i = 0; i < edf.n_compnodes; i++) {
     const edf_node *x = edf.compnodes[i];
     const edf_slide__statement *line = edf_slide__line_of_node(x), *l;
-    if (x->written && x->written->said) {
+    if (edf_slide__note_of(x)->said) {
       if (!line || line->slide == last) continue;
       last = line->slide;
       for (l = last->line; l < last->line + last->n; l++)
@@ -6151,6 +6323,10 @@ void edf_print_equations(FILE *out) {
   edf_release(page.at);
 }
 
+#else
+static void edf_slide__print(edf_page *to, const edf_node *y, int backward) {
+  (void)to, (void)y, (void)backward;
+}
 #endif
 #ifdef __cplusplus
 }

@@ -114,6 +114,11 @@ static void write_node(const edf_node *x, edf_part part) {
   edf_write_node(&page, x, part);
 }
 
+static void write_heading(const edf_node *x) {
+  edf_page page = { NULL, 0 };
+  edf_write_heading(&page, x);
+}
+
 static void nest_of(edf_node *a, edf_node *b) {
   edf_node *of[3] = { live(), a, b };
   edf_nest_of(b ? "ij = ij, ij" : "ij = ij", of);
@@ -179,6 +184,7 @@ static void nest_of(edf_node *a, edf_node *b) {
   OF(edf_expect_kind("call", "x", x, EDF_INPUT)) \
   OF(write_node(x, EDF_SITE)) OF(write_node(x, EDF_FORWARD_LINE)) \
   OF(edf_same_heading(x, live())) OF(edf_same_heading(live(), x)) \
+  OF(edf_row_dims(x)) OF(edf_row_is_causal(x)) OF(edf_folded_step(x)) OF(write_heading(x)) \
   OF(edf_check_backward(x, "")) OF(edf_view(x)) OF(edf_set(x, array(4))) \
   OF(edf_mean_value(x)) OF(edf_error_rate(x, live())) OF(edf_error_rate(live(), x)) \
   OF(edf_save_onnx(file("model.onnx"), x)) OF(edf_doctor(x)) OF(edf_check(x)) \

@@ -301,16 +301,16 @@ static void run_line(const char *line, const edf_node *left, int backward, doubl
 static void run_lines(const edf_node *y, const edf_node *x, int backward, double *result) {
   const char *lines = backward ? y->about->gradient : y->about->formula;
   const char *blank = edf.training ? NULL : strstr(lines, "\n\n");
-  int like = y->written ? y->written->letters_of : 0, joins = !strcmp(y->about->name, "Concat");
-  const edf_node *longer = y->n_in && like >= 0 ? y->in[like] : y;
+  int index = !strcmp(y->about->name, "Index"), joins = !strcmp(y->about->name, "Concat");
+  const edf_node *longer = y->n_in && !index ? y->in[0] : y;
   if (longer->rank <= y->rank) longer = y;
   if (x->size > ENTRIES) abort();
   memset(&of, 0, sizeof of);
   of.y = y;
   of.flat = strstr(lines, ".flat") != NULL;
   of.n = longer->rank;
-  of.row = longer != y ? longer->rank - y->rank : y->written ? y->written->row_dims : 1;
-  of.causal = y->written && y->written->causal;
+  of.row = longer != y ? longer->rank - y->rank : edf_row_dims(y);
+  of.causal = edf_row_is_causal(y);
   memset(result, 0, x->size * sizeof *result);
   for (; of.operand < (joins ? y->n_in : 1); of.operand++) {
     of.lacks = joins && y->in[of.operand]->rank < y->rank;

@@ -506,32 +506,37 @@ static const char *line_of(const char *c, int *number) {
   return after;
 }
 
-/* Runs the program and its printed lines, and compares all values and gradients. Returns 0 and
-   compares none if the lines give a NaN. Clears the graph. */
-static inline int evaluate(const char *what, edf_node *loss) {
-  int number = 0, backward = 0, defined;
-  program = what;
-  edf_forward();
-  TRY(edf_backward(loss));
-  if (panicked) WORDS(caught, "the loss depends on no Parameter");
-  for (int i = 0; i < edf.n_compnodes; i++)      /* shows all steps */
-    if (edf.compnodes[i]->written) edf.compnodes[i]->written->later = 0;
-  CAPTURE(edf_print_program(stdout));
-  begin();
-  for (int k = 0; k < n_tensors; k++)
-    for (size_t i = 0; i < loss->size && tensor[k].node == loss; i++)
-      tensor[k].grad[i] = 1 / (double)loss->size;
-  const char *c = strstr(captured, "forward\n") + 8;
+/* Returns 1 if prints show the node inside of the line of another one. */
+static int is_inner(const edf_node *x) {
+  return !strcmp(x->op, "Pad") || !strcmp(x->op, "Product") ||
+         (!strcmp(x->op, "Number") && *x->value == 1);
+}
+/* Runs the lines of a printed program from c on. A line "[t=3 to t=9] the same: nodes 36 to 700"
+   stands for the lines of these nodes. */
+static void run_lines(const char *c, int *backward) {
+  int number = 0, first, last;
   while (*c) {
-    const char *stop = c + strcspn(c, "\n"), *next = stop + 1;
-    const char *from = line_of(c, &number), *s = from;
+    const char *stop = c + strcspn(c, "\n"), *next = *stop ? stop + 1 : stop;
+    const char *from = line_of(c, &number), *s = from, *fold = strstr(c, "] the same: node");
+    int n = fold && fold < stop ? sscanf(fold + 16, "%*[s ]%d to %d", &first, &last) : 0;
+    if (n == 1) last = first;
+    for (int k = 0; n > 0 && k <= abs(last - first); k++) {
+      edf_node *x = edf.compnodes[last < first ? first - k : first + k];
+      edf_page page = { NULL, 0 };
+      if (is_inner(x) || (*backward && !(x->active && x->needs_grad && x->backward))) continue;
+      if (*backward) edf_write(&page, "%3d  %s\n", x->position, edf_label(x));
+      else edf_write(&page, "%3d  ", x->position);
+      edf_write_node(&page, x, *backward ? EDF_BACKWARD_LINES : EDF_FORWARD_LINE);
+      run_lines(page.at, backward);
+      edf_release(page.at);
+    }
     current = edf.compnodes[number];
     while (s < stop && !(is(s, "   ") && is(s + 3, current->op))) s++;
     if (is(c, "  ") && c[2] != ' ' && !isdigit((unsigned char)c[2])) from = stop;  /* heading */
-    else if (!backward) stop = s;                /* without "   Op [shape]   file:line" */
+    else if (!*backward) stop = s;               /* without "   Op [shape]   file:line" */
     else if (from > c) from = stop;              /* a numbered line has only the name */
     if (is(c, "backward\n")) {
-      backward = 1;
+      *backward = 1;
       from = stop;
     }
     while (from < stop) {
@@ -541,12 +546,26 @@ static inline int evaluate(const char *what, edf_node *loss) {
     }
     c = next;
   }
+}
+
+/* Runs the program and its printed lines, and compares all values and gradients. Returns 0 and
+   compares none if the lines give a NaN. Clears the graph. */
+static inline int evaluate(const char *what, edf_node *loss) {
+  int backward = 0, defined;
+  program = what;
+  edf_forward();
+  TRY(edf_backward(loss));
+  if (panicked) WORDS(caught, "the loss depends on no Parameter");
+  CAPTURE(edf_print_program(stdout));
+  begin();
+  for (int k = 0; k < n_tensors; k++)
+    for (size_t i = 0; i < loss->size && tensor[k].node == loss; i++)
+      tensor[k].grad[i] = 1 / (double)loss->size;
+  run_lines(strstr(captured, "forward\n") + 8, &backward);
   defined = !is_undefined();
   for (int k = 0; k < n_tensors && defined; k++) {
     edf_node *x = tensor[k].node;
-    int inner = !strcmp(x->op, "Pad") || !strcmp(x->op, "Product") ||
-                (!strcmp(x->op, "Number") && *x->value == 1);
-    CHECK(tensor[k].shown || inner, "%s: %s is not printed", what, x->name);
+    CHECK(tensor[k].shown || is_inner(x), "%s: %s is not printed", what, x->name);
     if (!tensor[k].shown) continue;              /* It is written inside a line. */
     if (x->kind == EDF_COMPNODE) compare("the value", x, x->value, tensor[k].value);
     if (x->grad && x->active) compare("the gradient", x, x->grad, tensor[k].grad);

@@ -18,7 +18,7 @@ check   := $(patsubst %,double/%,$(numbers) $(words) silent sequences files)
 test    := compile random examples readme claims cuda python playground omp/kernels blas/kernels \
            $(patsubst %,asan/%,sequences $(numbers) $(words) files) $(check) \
            $(patsubst %,float/%,$(numbers) files doctor guards device) \
-           own/stepping_debug
+           own/stepping_debug own/alone
 rest    := gpu fuzz learn grade handout platform-windows platform-arm64 platform-bits32 \
            platform-tcc mpi browser playground-page oracle onnx texts \
            float/silent asan/silent $(patsubst %,o3/%,nodes layers kernels optim) blas/layers blas/graph

@@ -192,8 +192,7 @@ static void feed_batch(int n) {
    to the next one that a line names. */
 static int line_of(const edf_node *x) {
   for (int k = x->position; x->kind == EDF_COMPNODE && k < edf.n_compnodes; k++) {
-    const edf__written *w = edf.compnodes[k]->written;
-    const edf_slide__statement *l = w ? (const edf_slide__statement *)w->line : NULL;
+    const edf_slide__statement *l = edf_slide__line_of_node(edf.compnodes[k]);
     if (!l || !l->m.e.n_ref) continue;
     const edf__scan *s = l->m.e.scan;
     size_t at = (size_t)(l->m.e.ref->name - s->text) % s->size;
@@ -220,8 +219,14 @@ static void write_node(const edf_node *x, int group) {
   write_string("op", x->op);
   write_part("shape", x, EDF_SHAPE);
   if (x->kind == EDF_COMPNODE) {
-    write_part("heading", x, EDF_HEADING);
-    write_part("folded", x, EDF_FOLDED_STEP);
+    const char *step = edf_folded_step(x);
+    edf_page heading = { NULL, 0 };
+    edf_write_heading(&heading, x);
+    edf_write(&answer, ",");
+    write_string("heading", heading.at ? heading.at : "");
+    edf_write(&answer, ",");
+    write_string("folded", step ? step : "");
+    edf_release(heading.at);
     write_part("forward", x, EDF_FORWARD_LINE);
   }
   if (edf__runs_backward(x)) write_part("backward", x, EDF_BACKWARD_LINES);
