@@ -28,10 +28,15 @@
    plugins, several number types in one graph, or a thread pool.
 
    Reading guide. Search for >>name. `make lines` prints the length of each chapter.
-     Part One    is the whole framework:        >>config >>api >>errors >>memory >>core
-                 >>backward >>init >>nodes >>loops >>declarations >>products >>short
-     Part Two    makes it fast and adds nodes:  >>kernel >>more >>optim
-     Part Three  shows and checks a program:    >>debug >>tools >>print >>check >>step >>names
+     The interface, all that a program can use:
+       >>example >>config >>api                     >>names (at the end of the file)
+     The framework:
+       >>errors >>memory >>core >>backward >>init >>nodes >>loops >>declarations >>products
+       >>losses >>optim
+     The fast form of >>loops, which computes the same:      >>kernel
+     What shows and checks a program:                        >>tools >>print >>check >>step
+   For a first reading: >>example, then Relu and Affine in >>nodes and >>products, then
+   edf_forward in >>core and edf_backward in >>backward.
    Companions include this file: edf/slide.h (equations and whole slides as programs),
    edf/layers.h, edf/judge.h (submitted backwards), edf/data.h (data, saved models), edf/onnx.h
    and edf/lab.h (doctor, curves, trace). */
@@ -128,7 +133,7 @@
 
 /* ---- >>api  Nodes, lists and the three passes ----------------------------------------------
 
-   Names as on the slides have short forms, see >>short: Forward() is edf_forward().         */
+   Names as on the slides have short forms, see >>names: Forward() is edf_forward().         */
 
 EDF__C_BEGIN
 typedef EDF_REAL edf_real;
@@ -184,7 +189,7 @@ struct edf_node {
   unsigned long long version;            /* newest move of a Parameter that its value knows   */
 };
 
-/* A text that grows, from { NULL, 0 }, see >>tools. */
+/* A text that grows, from { NULL, 0 }: see edf_write. */
 typedef struct { char *at; size_t n; } edf_page;
 
 /* What a companion keeps about a node. Its own struct begins with this one. print is used
@@ -215,7 +220,7 @@ enum {                                   /* the flags of an op                  
   EDF_TESTED = 2                         /* edf_gradcheck need not check such a node alone    */
 };
 
-/* The events of which edf.told is notified, see >>tools. */
+/* The events of which edf.told is notified: see "For companions and tools" below. */
 typedef enum {
   EDF_BEGIN_FORWARD, EDF_END_FORWARD, EDF_BEGIN_BACKWARD, EDF_END_BACKWARD, EDF_BEFORE_UPDATE,
   EDF_CLEARED
@@ -237,7 +242,7 @@ typedef struct edf_graph {
   unsigned long long seed;               /* 1; random number n depends on seed and n alone    */
   unsigned long long draws;              /* 0; random numbers drawn since edf_seed            */
   void (*after_backward)(void);          /* NULL, or a function that Backward calls last      */
-  void (*told)(edf_event event, edf_node *x);      /* NULL, or a tool's callback, see >>tools */
+  void (*told)(edf_event event, edf_node *x);      /* NULL, or a tool's callback              */
   void (*stopped)(const char *message);  /* NULL, or gets an error before EDF_PANIC does      */
   /* read-only */
   edf_node *loss;                        /* of the last Backward, or NULL                     */
@@ -439,6 +444,40 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
 #define edf_sum(x)     EDF__NODE1(sum, x)
 #define edf_mean(x)    EDF__NODE1(mean, x)
 
+#define edf_exp(x)     EDF__NODE1(exp, x)            /* y = exp(x)           dx += dy y       */
+#define edf_log(x)     EDF__NODE1(log, x)            /* y = ln(x)            dx += dy / x     */
+#define edf_sqrt(x)    EDF__NODE1(sqrt, x)           /* y = sqrt(x)          dx += dy / (2 y) */
+#define edf_square(x)  EDF__NODE1(square, x)         /* y = x^2              dx += dy 2 x     */
+
+/* SoftmaxLogLoss: LogLoss from scores, exact also for tiny probabilities.
+   l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]] */
+#define edf_softmax_log_loss(s, y) EDF__NODE2(softmax_log_loss, s, y)
+
+/* BCELoss: cross entropy of yes-or-no scores s[i] and targets y[i] from 0 to 1,
+   l[i] = -y ln p - (1-y) ln(1-p) with p = 1/(1+exp(-s)), computed as ln(1 + exp(s)) - y s.
+     s.grad[i] += l.grad[i] (p - y[i])          y.grad[i] -= l.grad[i] s[i]
+   MSE: the scalar (1/n) sum_i (a[i] - b[i])^2.
+   MaskedMean: the scalar sum_i m[i] x[i] / sum_i m[i], with m 0 or 1. If m[i] is 0, x[i] has no
+   influence, also if it is NaN.
+   The shapes are as for Sub and Mul; for BCELoss they are equal. */
+#define edf_bce_loss(s, y)    EDF__NODE2(bce_loss, s, y)
+#define edf_mse(a, b)         edf_mse_at(EDF__HERE, a, b)
+#define edf_masked_mean(x, m) edf_masked_mean_at(EDF__HERE, x, m)
+edf_node *edf_mse_at(const char *file, int line, edf_node *a, edf_node *b);
+edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *m);
+
+/* Dropout: in training each entry is 0 with probability `rate`, else x/(1-rate). If
+   edf.training is 0, y = x.   dx += dy/(1-rate) for entries that were kept (Srivastava et al.
+   2014). The mask depends only on edf.seed and edf.draws. Errors: a rate outside [0, 1). */
+#define edf_dropout(x, rate) edf_dropout_at(EDF__HERE, x, rate)
+edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate);
+
+/* Reshape(x, "y[b,4,128]"): the same numbers in the same order. The node is named y. A first
+   index without a number, the batch, has the size that remains. Errors: sizes that differ. */
+#define edf_reshape(...) edf_reshape_at(EDF__HERE, __VA_ARGS__)
+edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...)
+    EDF__PRINTF(4, 5);
+
 /* ---- Random numbers, the same on every platform. edf_seed starts them again. */
 void     edf_seed(unsigned long long seed);
 edf_real edf_uniform(edf_real lo, edf_real hi);               /* in [lo, hi)                  */
@@ -446,6 +485,106 @@ edf_real edf_normal(edf_real mean, edf_real deviation);       /* by Box and Mull
 int      edf_below(int n);                                    /* 0 .. n-1                     */
 void     edf_init_uniform(edf_node *p, edf_real lo, edf_real hi);
 void     edf_init_normal(edf_node *p, edf_real mean, edf_real deviation);
+
+/* ---- Optimisers. g is the gradient of Parameter p, which has its own m, s and number t of
+   steps. The numbers c of a rule are the arguments of its function, and for edf_adam_rule those
+   of edf_adamw.
+     edf_momentum      m = mu m + eta g;  p -= m                     (heavy ball, Polyak 1964)
+     edf_rmsprop       s = beta s + (1-beta) g^2;  p -= eta g / (sqrt s + eps)
+     edf_adam          m = beta1 m + (1-beta1) g;  s = beta2 s + (1-beta2) g^2;
+                       p -= eta m' / (sqrt s' + eps), m' = m/(1-beta1^t), s' = s/(1-beta2^t)
+                       edf_adam_default: 0.9, 0.999 and 1e-8         (Kingma and Ba 2014)
+     edf_adamw         the same, and before it p *= 1 - eta decay    (Loshchilov, Hutter 2017)
+     edf_adam_slides   beta = 1 - 1/min(t, 1/(1-beta)) in place of the two divisions, as on the
+                       slides: at first a plain average of the gradients
+   Errors: a mu or a beta that is not in [0, 1). */
+extern const edf_rule edf_momentum_rule, edf_rmsprop_rule, edf_adam_rule, edf_adam_slides_rule;
+void edf_momentum(edf_real eta, edf_real mu);
+void edf_rmsprop(edf_real eta, edf_real beta, edf_real eps);
+void edf_adam(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps);
+void edf_adam_default(edf_real eta);
+void edf_adamw(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps, edf_real decay);
+void edf_adam_slides(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps);
+#define edf_momentum(...)    EDF__CALL(edf_momentum(__VA_ARGS__))
+#define edf_rmsprop(...)     EDF__CALL(edf_rmsprop(__VA_ARGS__))
+#define edf_adam(...)        EDF__CALL(edf_adam(__VA_ARGS__))
+#define edf_adam_default(eta) EDF__CALL(edf_adam_default(eta))
+#define edf_adamw(...)       EDF__CALL(edf_adamw(__VA_ARGS__))
+#define edf_adam_slides(...) EDF__CALL(edf_adam_slides(__VA_ARGS__))
+
+/* Between Backward and the step, edf_clip multiplies all gradients by min(1, most/|g|) and
+   returns their joint norm |g|, edf_l2 adds gamma p to them, and edf_l1 adds gamma sign(p). */
+double edf_clip(double most);
+void edf_l2(edf_real gamma);
+void edf_l1(edf_real gamma);
+
+/* ---- Printing, checking and stepping. edf_print_program prints the nodes with their
+   formulas, shapes and source lines, and then the backward that runs. This is the Backward of
+   edf.loss. Before the first Backward, the last node that needs a gradient counts as the
+   loss. Lines of a gradient that is not needed are left out. edf_print_node prints one node
+   as it runs, edf_print a screen about it, with numbers. In the formula of an element-wise
+   node one index stands for all. */
+void edf_print_program(FILE *out);
+void edf_print_node(FILE *out, edf_node *node);
+void edf_print(edf_node *node);
+
+/* Sets what prints show for a node of edf_compnode, and returns the node:
+     edf_formula(y, "y[b,i] = max(0, x[b,i])", "x.grad[b,i] += y.grad[b,i] [y[b,i] > 0]")
+   The texts are printed as they are. Several backward lines have \n between them. An edf_op has
+   formulas that are printed with the labels of the tensors of each node. */
+edf_node *edf_formula(edf_node *node, const char *forward, const char *backward);
+
+/* Compares the backward of a node with central differences, and prints a report. First each
+   node of your own that `node` depends on is checked alone, on a copy with copies of its
+   inputs. Its contract: forward writes every entry, backward adds, is linear in y.grad, and
+   gives the same again and without the gradient of another input. Its derivative: d/dx sum_i
+   r[i] y[i] under random numbers r. If all are right, `node` is checked through the graph, for
+   every Parameter and wanted Input. A Stop keeps its value. A line names what is not checked.
+   For a wrong gradient the report names the worst entry and the likely mistake.
+   Returns the worst |a - n| / (|a| + |n| + floor), or 1 if a node breaks its contract: a is
+   the gradient by backward, n the numeric one, floor 1/1000 (float: 1/20) of the tensor's
+   largest, plus rounding. Right is at most 1e-6, in float 5e-3: a gradient that is wrong by 3
+   percent shows. cc -DEDF_REAL=double sees smaller mistakes. At most 1000 entries of a tensor
+   are tried. Kinks are skipped.
+   At its end edf_gradcheck restores the graph, as edf_restore does, so that it changes nothing.
+   Errors: as edf_forward_to and edf_backward. */
+double edf_gradcheck(edf_node *node);
+
+/* Declares that the backward of a node is not its derivative. Nothing is compared through the
+   node, and edf_gradcheck fails if its backward is the derivative. Returns the node. */
+edf_node *edf_expect_mismatch(edf_node *node);
+
+/* edf_step_forward and edf_step_backward run one node and return it, or NULL at the end. The
+   first call begins a Forward, or a Backward of edf.loss (before the first Backward: of the
+   last node that needs a gradient). If nothing can run, a step prints why, returns NULL and
+   changes nothing. A new node, a feed or a moved Parameter ends the stepping, and the next call
+   begins again.
+   edf_where prints which node is next, and how many of the contributions to its gradients have
+   arrived. edf_ran(node) is called when a node has run: set a breakpoint there.
+   edf_find_nan prints and returns the node that made the first NaN or infinity, or NULL. An
+   infinity that the program fed, such as -infinity in a mask, is no mistake by itself. It is
+   reported if the loss is infinite because of it. If a node makes a NaN of it, that node is
+   reported, and where the infinity is from. If Forward is right, Backward runs again. It cannot
+   if a Parameter has moved since Forward: call edf_find_nan before the step. At its end it
+   restores the graph. With EDF_DEBUG each pass ends with this search. */
+edf_node *edf_step_forward(void);
+edf_node *edf_step_backward(void);
+void edf_where(void);
+edf_node *edf_find_nan(void);
+
+#ifdef EDF_NO_DEBUG
+static inline edf_node *edf__the_same(edf_node *node) { return node; }
+#define edf_formula(node, f, b)       ((void)(f), (void)(b), edf__the_same(node))
+#define edf_print(node)               ((void)(node))
+#define edf_print_program(out)        ((void)(out))
+#define edf_print_node(out, node)     ((void)(out), (void)(node))
+#define edf_gradcheck(node)           (edf__the_same(node) ? 0.0 : 0.0)
+#define edf_expect_mismatch(node)     edf__the_same(node)
+#define edf_step_forward()            edf__the_same(NULL)
+#define edf_step_backward()           edf__the_same(NULL)
+#define edf_where()                   ((void)0)
+#define edf_find_nan()                edf__the_same(NULL)
+#endif
 
 /* ---- Loops for the code of a node, written as for numpy.einsum:
      edf_loops("bj = Ij, bI", edf_values(s), edf_values(W), edf_values(x));
@@ -567,6 +706,63 @@ extern edf_device_table *(*edf_open_device)(void);
 void edf_run_code(edf_node *y, int backward);      /* Runs y's C code, on current arrays.     */
 size_t edf_array_bytes(const void *x);   /* Returns the size of a block of the graph, or 0.   */
 
+/* ---- For companions and tools. A tool reads edf and the fields of nodes. edf.told(event, x)
+   notifies it of passes and steps: x is the target of a Forward (NULL for all nodes), the loss
+   of a Backward, or the Parameter of an update. edf_clear calls it with NULL, and then sets
+   edf.told to NULL. It may read all, but not build, feed or clear. A second tool calls the
+   function that was there before. A tool that wants single nodes replaces y->forward and
+   y->backward: see examples/11_stopwatch.c. */
+
+/* Raises an error: prints the message by EDF_PANIC. edf.stopped(message) is called before, and
+   may longjmp: so a tool continues after an error. */
+EDF__NORETURN void edf_stop(const char *format, ...) EDF__PRINTF(1, 2);
+
+/* Returns a node as messages show it: Tanh "h" [b, 8]   built at x.c:5. The text lasts until 48
+   KB of newer texts follow. */
+const char *edf_shown(const edf_node *x);
+
+/* Stops unless x is a node of this graph. x is not read before. The message names the call, and
+   x as `name`: "edf_view", "the node". edf_expect_kind also stops if x has another kind, or if
+   it is a copy, as the code of a node gets in edf_gradcheck. */
+void edf_expect_node(const char *call, const char *name, const edf_node *x);
+void edf_expect_kind(const char *call, const char *name, const edf_node *x, edf_kind kind);
+
+/* Statistics of n > 0 entries. */
+typedef struct {
+  double least, greatest, mean, deviation;
+  double norm;                           /* root of the sum of squares                        */
+  size_t bad;                            /* entries that are NaN or infinite                  */
+} edf_statistics;
+edf_statistics edf_statistics_of(const edf_real *v, size_t n);
+
+/* Allocates memory that belongs to the graph until edf_clear, or makes an old block larger. It
+   is 0 at first. edf_release frees it earlier; NULL is ignored. */
+void *edf_keep(void *old, size_t bytes);
+void edf_release(void *kept);
+
+/* A tool that only looks may have to run passes. Then it takes a snapshot of the graph before,
+   and restores the graph at its end. So the program continues as if there had been no call.
+   Between the two calls edf.told and edf.after_backward are not called, edf.accumulate counts
+   as 0, and the tool does not build, feed or clear. A snapshot has the values, gradients,
+   states and marks of all nodes, the memory of the optimisers, and the fields of edf. It does
+   not have what a node of your own keeps elsewhere, such as a static variable. edf_restore
+   frees the snapshot. */
+typedef struct edf_snapshot edf_snapshot;
+edf_snapshot *edf_take_snapshot(void);
+void edf_restore(edf_snapshot *taken);
+
+/* A page is a text that grows, from { NULL, 0 }. It lasts until edf_release(page.at) or
+   edf_clear, but page.at changes when the text grows. edf_write_node writes a part of a node as
+   prints show it. */
+typedef enum {
+  EDF_SITE,                              /* Tanh "h" [b, 8]   built at x.c:5                  */
+  EDF_SHAPE,                             /* [b, 8]                                            */
+  EDF_FORWARD_LINE,
+  EDF_BACKWARD_LINES
+} edf_part;
+void edf_write(edf_page *to, const char *format, ...) EDF__PRINTF(2, 3);
+void edf_write_node(edf_page *to, const edf_node *x, edf_part part);
+
 EDF__C_END
 #endif /* EDF_H */
 
@@ -653,7 +849,6 @@ typedef struct {
   const char *file;                      /* or NULL                                           */
   int line;
 } edf__site;
-
 
 EDF__NORETURN static void edf__vfail(edf__site at, const char *format, va_list args) {
   static char message[EDF__TEXT];
@@ -1846,6 +2041,59 @@ static void edf__relu_backward(edf_node *y) {
 const edf_op edf_relu_op = { "Relu", NULL, edf__relu_forward, edf__relu_backward,
   "y x", "y[i] = max(0, x[i])", "x.grad[i] += y.grad[i] 1[y[i] > 0]", EDF_TESTED, NULL };
 
+/* ---- Exp   y[i] = exp(x[i])     x.grad[i] += y.grad[i] y[i] ---- */
+static void edf__exp_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__exp(x->value[i]);
+}
+static void edf__exp_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] * y->value[i]);
+}
+const edf_op edf_exp_op = { "Exp", NULL, edf__exp_forward, edf__exp_backward,
+  "y x", "y[i] = exp(x[i])", "x.grad[i] += y.grad[i] y[i]", EDF_TESTED, NULL };
+
+/* ---- Log   y[i] = ln x[i]     x.grad[i] += y.grad[i] / x[i] ---- */
+static void edf__log_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__ln(x->value[i]);
+}
+static void edf__log_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++)
+    edf_addgrad(x, i, (edf_real)((double)y->grad[i] * (1 / (double)x->value[i])));
+}
+const edf_op edf_log_op = { "Log", NULL, edf__log_forward, edf__log_backward, "y x",
+  "y[i] = ln(x[i])", "x.grad[i] += y.grad[i] / x[i]", EDF_TESTED, NULL };
+
+/* ---- Sqrt   y[i] = sqrt(x[i])     x.grad[i] += y.grad[i] / (2 y[i]) ---- */
+static void edf__sqrt_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__root(x->value[i]);
+}
+static void edf__sqrt_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++)
+    edf_addgrad(x, i, (edf_real)((double)y->grad[i] * (0.5 / sqrt((double)x->value[i]))));
+}
+const edf_op edf_sqrt_op = { "Sqrt", NULL, edf__sqrt_forward, edf__sqrt_backward, "y x",
+  "y[i] = sqrt(x[i])", "x.grad[i] += y.grad[i] / (2 y[i])", EDF_TESTED, NULL };
+
+/* ---- Square   y[i] = x[i]^2     x.grad[i] += y.grad[i] 2 x[i] ---- */
+static void edf__square_forward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = x->value[i] * x->value[i];
+}
+static void edf__square_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) { /* A slope of 0 stops an infinite or NaN y.grad.     */
+    edf_real slope = 2 * x->value[i];
+    edf_addgrad(x, i, slope == 0 ? 0 : y->grad[i] * slope);
+  }
+}
+const edf_op edf_square_op = { "Square", NULL, edf__square_forward, edf__square_backward, "y x",
+  "y[i] = x[i]^2", "x.grad[i] += y.grad[i] 2 x[i]", EDF_TESTED, NULL };
+
 /* Sums and maxima by partial ones, so that the compiler may vectorise. */
 enum { EDF__PARTIAL = 16 };
 static edf_real edf__dot(const edf_real *a, const edf_real *b, ptrdiff_t n) {
@@ -2394,7 +2642,7 @@ edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) {
   return edf__add_leaf(p);
 }
 
-/* ==== >>products  Products, softmax, losses ============================================== */
+/* ==== >>products  Sums and products ====================================================== */
 
 /* ---- Add, Sub, Mul   The operand of lower rank is repeated along the first dimensions ---- */
 static void edf__pair_shape(edf_node *y) { edf_shape_by(y, "... = ..., ..."); }
@@ -2438,6 +2686,51 @@ const edf_op edf_mul_op = { "Mul", edf__pair_shape, edf__mul_forward,
   edf__mul_backward, "y a b", "y[i] = a[i] b[i]",
   "a.grad[i] += y.grad[i] b[i]\nb.grad[i] += a[i] y.grad[i]", EDF_LOOPS | EDF_TESTED, NULL };
 
+/* Returns the inputs of a node as lines of a message. */
+static const char *edf__show_inputs(const edf_node *y) {
+  const char *lines = "";
+  for (int k = 0; k < y->n_in; k++) lines = edf__text("%s\n  %s", lines, edf__show(y->in[k]));
+  return lines;
+}
+/* ---- Div   y = a / b     a.grad += y.grad / b     b.grad -= y.grad y / b
+   The shorter operand repeats: entry i of y meets entry i mod size of each operand. ---- */
+static void edf__div_forward(edf_node *y) {
+  const edf_node *a = y->in[0], *b = y->in[1];
+  for (size_t i = 0; i < y->size; i++)
+    y->value[i] = a->value[i % a->size] / b->value[i % b->size];
+}
+static void edf__div_backward(edf_node *y) {
+  edf_node *a = y->in[0], *b = y->in[1];
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real w = b->value[i % b->size], dy = y->grad[i];
+    edf_addgrad(a, i % a->size, dy / w);
+    edf_addgrad(b, i % b->size, -dy * y->value[i] / w);
+  }
+}
+const edf_op edf_div_op = { "Div", edf__pair_shape, edf__div_forward, edf__div_backward,
+  "y a b", "y[i] = a[i] / b[i]",
+  "a.grad[i] += y.grad[i] / b[i]\nb.grad[i] -= y.grad[i] y[i] / b[i]", EDF_TESTED, NULL };
+
+/* ---- Masked, of MaskedMean   y = a b     a.grad += y.grad b     b.grad += y.grad a
+   b = 0 leaves an entry of a out, also if it is NaN. ---- */
+static void edf__masked_forward(edf_node *y) {
+  const edf_node *a = y->in[0], *b = y->in[1];
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real m = b->value[i % b->size];
+    y->value[i] = m == 0 ? 0 : a->value[i % a->size] * m;
+  }
+}
+static void edf__masked_backward(edf_node *y) {
+  edf_node *a = y->in[0], *b = y->in[1];
+  for (size_t i = 0; i < y->size; i++) {
+    edf_real m = b->value[i % b->size], dy = y->grad[i];
+    edf_addgrad(a, i % a->size, m == 0 ? 0 : dy * m);
+    edf_addgrad(b, i % b->size, dy * a->value[i % a->size]);
+  }
+}
+static const edf_op edf__masked_op = { "Masked", edf__pair_shape, edf__masked_forward,
+  edf__masked_backward, "y a b", "y[i] = a[i] b[i]",
+  "a.grad[i] += y.grad[i] b[i]\nb.grad[i] += y.grad[i] a[i]", EDF_TESTED, NULL };
 
 /* ---- Affine   s[b,j] = W[I,j] x[b,I] - B[j], and its gradient by the swap rule ---- */
 static void edf__affine_shape(edf_node *s) { edf_shape_by(s, "...j = Ij, ...I, j"); }
@@ -2474,6 +2767,8 @@ edf_affine_package edf_affine_params_at(const char *file, int line, int n_in, in
   edf_init_uniform(Phi.w, -bound, bound);
   return Phi;
 }
+
+/* ==== >>losses  Softmax, losses, Dropout, Reshape ======================================== */
 
 /* ---- Softmax   P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j])
                   s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j])
@@ -2603,35 +2898,150 @@ const edf_op edf_log_loss_op = { "LogLoss", edf__loss_shape, edf__log_loss_forwa
   edf__log_loss_backward, "l P y", "l[b] = -ln P[b,y[b]]",
   "P.grad[b,y[b]] -= l.grad[b] / P[b,y[b]]", EDF_TESTED, NULL };
 
-EDF__C_END
-#endif
+/* ---- SoftmaxLogLoss. The state is P = softmax(s). The greatest entry of a row has P = 1/Z,
+   with Z the sum of exp(s - max): l = -ln(max P) + max s - s[y] is exact if P[y] is tiny. */
+static void edf__softmax_log_loss_forward(edf_node *l) {
+  edf_node *s = l->in[0];
+  size_t K = s->size / l->size;
+  edf_real *P = (edf_real *)edf_state(l, s->size * sizeof *P);
+  edf__softmax_rows(P, s->value, l->size, K, 0);
+  for (size_t b = 0; b < l->size; b++) {
+    size_t best = b * K;
+    for (size_t k = best; k < b * K + K; k++) best = s->value[k] > s->value[best] ? k : best;
+    l->value[b] = (s->value[best] - s->value[edf__label_entry(l, b)]) - edf__ln(P[best]);
+  }
+}
+static void edf__softmax_log_loss_backward(edf_node *l) {
+  edf_node *s = l->in[0];
+  const edf_real *P = (const edf_real *)l->state;
+  size_t K = s->size / l->size;
+  for (size_t b = 0; b < l->size; b++) {
+    for (size_t k = b * K; k < b * K + K; k++) edf_addgrad(s, k, l->grad[b] * P[k]);
+    edf_addgrad(s, edf__label_entry(l, b), -l->grad[b]);
+  }
+}
+const edf_op edf_softmax_log_loss_op = { "SoftmaxLogLoss", edf__loss_shape,
+  edf__softmax_log_loss_forward, edf__softmax_log_loss_backward, "l s y",
+  "l[b] = ln sum_K exp(s[b,K]) - s[b,y[b]]",
+  "s.grad[b,k] += l.grad[b] (exp(s[b,k]) / sum_K exp(s[b,K]) - 1[k = y[b]])",
+  EDF_TESTED, NULL };
 
-/* ==== >>short  Short names, as on the slides ============================================ */
-#if !defined(EDF_NO_SHORT_NAMES) && !defined(EDF__SHORT_NAMES)
-#define EDF__SHORT_NAMES
-typedef edf_node Node, Input, Parameter, CompNode;
-typedef edf_affine_package AffineParams;
-#define Forward         edf_forward
-#define Backward        edf_backward
-#define SGD             edf_sgd
-#define Affine          edf_affine
-#define Sigmoid         edf_sigmoid
-#define Tanh            edf_tanh
-#define Relu            edf_relu
-#define Add             edf_add
-#define Sub             edf_sub
-#define Mul             edf_mul
-#define Sum             edf_sum
-#define Mean            edf_mean
-#define Softmax         edf_softmax
-#define LogLoss         edf_log_loss
-#endif
+/* ---- BCELoss, without the logarithm of 0 */
+static void edf__bce_shape(edf_node *l) {
+  edf_node *s = l->in[0], *y = l->in[1];
+  if (s->rank != y->rank || memcmp(s->dim, y->dim, (size_t)s->rank * sizeof *s->dim))
+    edf__fail(edf__site_of(l), "the shapes must be equal%s", edf__show_inputs(l));
+  edf__shape_of_first(l);
+}
+static void edf__bce_forward(edf_node *l) {
+  edf_node *s = l->in[0], *y = l->in[1];
+  for (size_t i = 0; i < l->size; i++) {
+    double x = (double)s->value[i], ln = (x < 0 ? 0 : x) + log1p(exp(x < 0 ? x : -x));
+    l->value[i] = (edf_real)(ln - (double)y->value[i] * x);
+  }
+}
+static void edf__bce_backward(edf_node *l) {
+  edf_node *s = l->in[0], *y = l->in[1];
+  for (size_t i = 0; i < l->size; i++) {
+    edf_real p = 1 / (1 + edf__exp(-s->value[i]));
+    edf_addgrad(s, i, l->grad[i] * (p - y->value[i]));
+    edf_addgrad(y, i, -l->grad[i] * s->value[i]);
+  }
+}
+const edf_op edf_bce_loss_op = { "BCELoss", edf__bce_shape, edf__bce_forward,
+  edf__bce_backward, "l s y", "l[i] = ln(1 + exp(s[i])) - y[i] s[i]",
+  "s.grad[i] += l.grad[i] (sigmoid(s[i]) - y[i])\ny.grad[i] -= l.grad[i] s[i]",
+  EDF_TESTED, NULL };
 
-/* ######## Part Two: faster, and more ##################################################### */
+/* ---- MSE and MaskedMean are compositions. Their nodes have the op of the whole. ---- */
+edf_node *edf_mse_at(const char *file, int line, edf_node *a, edf_node *b) {
+  edf__site at = { "MSE", file, line };
+  edf_node *in[2] = { a, b }, *y = edf__node_named(at, &edf_sub_op, 2, in, NULL, 0);
+  y = edf__node_named(at, &edf_square_op, 1, &y, NULL, 0);
+  return edf__node_named(at, &edf_mean_op, 1, &y, NULL, 0);
+}
+edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *m) {
+  edf__site at = { "MaskedMean", file, line };
+  edf_node *in[2] = { x, m };
+  edf__check_operands(at, 2, in);
+  edf_node *y = edf__node_named(at, &edf__masked_op, 2, in, NULL, 0);
+  in[0] = edf__node_named(at, &edf_sum_op, 1, &y, NULL, 0);
+  in[1] = edf__node_named(at, &edf_sum_op, 1, &m, NULL, 0);
+  return edf__node_named(at, &edf_div_op, 2, in, NULL, 0);
+}
+
+enum { EDF__HEAD = 16 };                 /* numbers before an array in a state, to align it   */
+
+/* ---- Dropout   y[i] = m[i] x[i] / (1-rate). Entry i's number is a hash of (edf.seed,
+   edf.draws before this Forward + i + 1), so a device draws the same mask. The state is the
+   rate and the factor of this Forward, then the mask m. */
+static void edf__dropout_forward(edf_node *y) {
+  const edf_node *x = y->in[0];
+  size_t bytes = EDF__HEAD * sizeof(edf_real) + y->size;
+  edf_real *state = (edf_real *)edf_state(y, bytes), rate = edf.training ? state[0] : 0;
+  unsigned char *m = (unsigned char *)(state + EDF__HEAD);
+  uint32_t limit = (uint32_t)((double)rate * 16777216);      /* of 24 random bits             */
+  state[1] = 1 / (1 - rate);
+  for (size_t i = 0; i < y->size; i++)
+    m[i] = rate > 0 ? edf__draw(edf.draws + i + 1) >> 40 >= limit : 1;
+  if (rate > 0) edf.draws += y->size;
+  for (size_t i = 0; i < y->size; i++) y->value[i] = x->value[i] * (edf_real)m[i] * state[1];
+}
+static void edf__dropout_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  const edf_real *state = (const edf_real *)y->state;
+  const unsigned char *m = (const unsigned char *)(state + EDF__HEAD);
+  for (size_t i = 0; i < y->size; i++)
+    edf_addgrad(x, i, y->grad[i] * (edf_real)m[i] * state[1]);
+}
+const edf_op edf_dropout_op = { "Dropout", NULL, edf__dropout_forward,
+  edf__dropout_backward, "y x", "y[i] = mask[i] x[i] / (1-p)\n\ny[i] = x[i]",
+  "x.grad[i] += y.grad[i] mask[i] / (1-p)\n\nx.grad[i] += y.grad[i]", EDF_TESTED, NULL };
+edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate) {
+  edf__site at = { "Dropout", file, line };
+  if (!(rate >= 0 && (edf_real)rate < 1))
+    edf__fail(at, "the rate is %.9g, expected 0 or more and less than 1", rate);
+  edf_real state[2] = { (edf_real)rate, 0 };
+  return edf_node_at(&edf_dropout_op, file, line, 1, &x, state, sizeof state);
+}
+
+/* ---- Reshape. The state is the shape that was declared; 0 is the batch. */
+static void edf__reshape_shape(edf_node *y) {
+  const edf_node *x = y->in[0];
+  size_t rest = 1, known = 1;            /* without an unknown batch                          */
+  if (!y->state) memcpy(edf_state(y, sizeof y->dim), y->dim, sizeof y->dim);
+  memcpy(y->dim, y->state, sizeof y->dim);
+  for (int d = 0; d < y->rank; d++) if (y->dim[d]) rest *= (size_t)y->dim[d];
+  for (int d = 0; d < x->rank; d++) if (x->dim[d]) known *= (size_t)x->dim[d];
+  int batch = y->rank && y->dim[0] == 0, unknown = x->size == 0, lost = unknown && !batch;
+  int merges = unknown && rest % known == 0;         /* Forward checks it.                    */
+  if (batch ? known % rest != 0 && !merges : unknown || known != rest)
+    edf__fail(edf__site_of(y), "cannot reshape: x has %zu entries%s, the shape has %zu%s\n  %s",
+              known, unknown ? " per row" : "", rest, lost ? ", no batch" : "", edf__show(x));
+  if (batch) y->dim[0] = (int)(x->size / rest);
+}
+static void edf__reshape_forward(edf_node *y) {
+  memcpy(y->value, y->in[0]->value, y->size * sizeof *y->value);
+}
+static void edf__reshape_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i]);
+}
+const edf_op edf_reshape_op = { "Reshape", edf__reshape_shape, edf__reshape_forward,
+  edf__reshape_backward, "y x", "y.flat[n] = x.flat[n]", "x.grad.flat[n] += y.grad.flat[n]",
+  EDF_TESTED, NULL };
+edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...) {
+  edf__site at = { "Reshape", file, line };
+  edf_node *y = edf__computed(&edf_reshape_op, at, 1, &x);
+  va_list args;
+  va_start(args, decl);
+  edf__declare(y, y->op, decl, args);
+  va_end(args);
+  y->batched = 0;                        /* The inference of the shape decides it.            */
+  return edf__add_compnode(y);
+}
 
 /* ==== >>kernel  The plan of a nest, and the fast product ================================= */
-#ifdef EDF__CODE
-EDF__C_BEGIN
 /* ---- Canonical form. Loops of size 1 are dropped. A loop that is in no operand multiplies
    alpha. Two loops are fused if their strides allow it. */
 static int edf__fuse_one(edf_nest *t) {
@@ -3198,51 +3608,7 @@ void edf_contract(const edf_route *r, int assign, edf_real *out, const edf_real 
                   edf.workspace ? &edf.workspace[t] : NULL);
 }
 
-EDF__C_END
-#endif
-
-/* ==== >>more  More nodes ================================================================ */
-#ifndef EDF__MORE_H
-#define EDF__MORE_H
-EDF__C_BEGIN
-#define edf_exp(x)     EDF__NODE1(exp, x)            /* y = exp(x)           dx += dy y       */
-#define edf_log(x)     EDF__NODE1(log, x)            /* y = ln(x)            dx += dy / x     */
-#define edf_sqrt(x)    EDF__NODE1(sqrt, x)           /* y = sqrt(x)          dx += dy / (2 y) */
-#define edf_square(x)  EDF__NODE1(square, x)         /* y = x^2              dx += dy 2 x     */
-
-/* SoftmaxLogLoss: LogLoss from scores, exact also for tiny probabilities.
-   l[b] = ln sum_j exp(s[b,j]) - s[b,y[b]] */
-#define edf_softmax_log_loss(s, y) EDF__NODE2(softmax_log_loss, s, y)
-
-/* BCELoss: cross entropy of yes-or-no scores s[i] and targets y[i] from 0 to 1,
-   l[i] = -y ln p - (1-y) ln(1-p) with p = 1/(1+exp(-s)), computed as ln(1 + exp(s)) - y s.
-     s.grad[i] += l.grad[i] (p - y[i])          y.grad[i] -= l.grad[i] s[i]
-   MSE: the scalar (1/n) sum_i (a[i] - b[i])^2.
-   MaskedMean: the scalar sum_i m[i] x[i] / sum_i m[i], with m 0 or 1. If m[i] is 0, x[i] has no
-   influence, also if it is NaN.
-   The shapes are as for Sub and Mul; for BCELoss they are equal. */
-#define edf_bce_loss(s, y)    EDF__NODE2(bce_loss, s, y)
-#define edf_mse(a, b)         edf_mse_at(EDF__HERE, a, b)
-#define edf_masked_mean(x, m) edf_masked_mean_at(EDF__HERE, x, m)
-edf_node *edf_mse_at(const char *file, int line, edf_node *a, edf_node *b);
-edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *m);
-
-/* Dropout: in training each entry is 0 with probability `rate`, else x/(1-rate). If
-   edf.training is 0, y = x.   dx += dy/(1-rate) for entries that were kept (Srivastava et al.
-   2014). The mask depends only on edf.seed and edf.draws. Errors: a rate outside [0, 1). */
-#define edf_dropout(x, rate) edf_dropout_at(EDF__HERE, x, rate)
-edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate);
-
-/* Reshape(x, "y[b,4,128]"): the same numbers in the same order. The node is named y. A first
-   index without a number, the batch, has the size that remains. Errors: sizes that differ. */
-#define edf_reshape(...) edf_reshape_at(EDF__HERE, __VA_ARGS__)
-edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...)
-    EDF__PRINTF(4, 5);
-EDF__C_END
-#endif
-
-#ifdef EDF__CODE
-EDF__C_BEGIN
+/* ==== >>optim  Optimisers ================================================================ */
 /* Returns sqrt(x) for the optimisers, within 2 ulp for normal x. A compiler vectorises this
    function: the well-known first guess of 1/sqrt(x) by its bits, three Newton steps, and a last
    step for sqrt(x) itself. 0 and infinity keep their value. */
@@ -3260,289 +3626,6 @@ static inline edf_real edf__fast_root(edf_real x) {
 #endif
 }
 
-/* ---- Exp */
-static void edf__exp_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__exp(x->value[i]);
-}
-static void edf__exp_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i] * y->value[i]);
-}
-const edf_op edf_exp_op = { "Exp", NULL, edf__exp_forward, edf__exp_backward,
-  "y x", "y[i] = exp(x[i])", "x.grad[i] += y.grad[i] y[i]", EDF_TESTED, NULL };
-
-/* ---- Log   y[i] = ln x[i]     x.grad[i] += y.grad[i] / x[i] ---- */
-static void edf__log_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__ln(x->value[i]);
-}
-static void edf__log_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++)
-    edf_addgrad(x, i, (edf_real)((double)y->grad[i] * (1 / (double)x->value[i])));
-}
-const edf_op edf_log_op = { "Log", NULL, edf__log_forward, edf__log_backward, "y x",
-  "y[i] = ln(x[i])", "x.grad[i] += y.grad[i] / x[i]", EDF_TESTED, NULL };
-
-/* ---- Sqrt   y[i] = sqrt(x[i])     x.grad[i] += y.grad[i] / (2 y[i]) ---- */
-static void edf__sqrt_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) y->value[i] = edf__root(x->value[i]);
-}
-static void edf__sqrt_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++)
-    edf_addgrad(x, i, (edf_real)((double)y->grad[i] * (0.5 / sqrt((double)x->value[i]))));
-}
-const edf_op edf_sqrt_op = { "Sqrt", NULL, edf__sqrt_forward, edf__sqrt_backward, "y x",
-  "y[i] = sqrt(x[i])", "x.grad[i] += y.grad[i] / (2 y[i])", EDF_TESTED, NULL };
-
-/* ---- Square   y[i] = x[i]^2     x.grad[i] += y.grad[i] 2 x[i] ---- */
-static void edf__square_forward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) y->value[i] = x->value[i] * x->value[i];
-}
-static void edf__square_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) { /* A slope of 0 stops an infinite or NaN y.grad.     */
-    edf_real slope = 2 * x->value[i];
-    edf_addgrad(x, i, slope == 0 ? 0 : y->grad[i] * slope);
-  }
-}
-const edf_op edf_square_op = { "Square", NULL, edf__square_forward, edf__square_backward, "y x",
-  "y[i] = x[i]^2", "x.grad[i] += y.grad[i] 2 x[i]", EDF_TESTED, NULL };
-
-/* Returns the inputs of a node as lines of a message. */
-static const char *edf__show_inputs(const edf_node *y) {
-  const char *lines = "";
-  for (int k = 0; k < y->n_in; k++) lines = edf__text("%s\n  %s", lines, edf__show(y->in[k]));
-  return lines;
-}
-/* ---- Div   y = a / b     a.grad += y.grad / b     b.grad -= y.grad y / b
-   The shorter operand repeats: entry i of y meets entry i mod size of each operand. ---- */
-static void edf__div_forward(edf_node *y) {
-  const edf_node *a = y->in[0], *b = y->in[1];
-  for (size_t i = 0; i < y->size; i++)
-    y->value[i] = a->value[i % a->size] / b->value[i % b->size];
-}
-static void edf__div_backward(edf_node *y) {
-  edf_node *a = y->in[0], *b = y->in[1];
-  for (size_t i = 0; i < y->size; i++) {
-    edf_real w = b->value[i % b->size], dy = y->grad[i];
-    edf_addgrad(a, i % a->size, dy / w);
-    edf_addgrad(b, i % b->size, -dy * y->value[i] / w);
-  }
-}
-const edf_op edf_div_op = { "Div", edf__pair_shape, edf__div_forward, edf__div_backward,
-  "y a b", "y[i] = a[i] / b[i]",
-  "a.grad[i] += y.grad[i] / b[i]\nb.grad[i] -= y.grad[i] y[i] / b[i]", EDF_TESTED, NULL };
-
-/* ---- Masked, of MaskedMean   y = a b     a.grad += y.grad b     b.grad += y.grad a
-   b = 0 leaves an entry of a out, also if it is NaN. ---- */
-static void edf__masked_forward(edf_node *y) {
-  const edf_node *a = y->in[0], *b = y->in[1];
-  for (size_t i = 0; i < y->size; i++) {
-    edf_real m = b->value[i % b->size];
-    y->value[i] = m == 0 ? 0 : a->value[i % a->size] * m;
-  }
-}
-static void edf__masked_backward(edf_node *y) {
-  edf_node *a = y->in[0], *b = y->in[1];
-  for (size_t i = 0; i < y->size; i++) {
-    edf_real m = b->value[i % b->size], dy = y->grad[i];
-    edf_addgrad(a, i % a->size, m == 0 ? 0 : dy * m);
-    edf_addgrad(b, i % b->size, dy * a->value[i % a->size]);
-  }
-}
-static const edf_op edf__masked_op = { "Masked", edf__pair_shape, edf__masked_forward,
-  edf__masked_backward, "y a b", "y[i] = a[i] b[i]",
-  "a.grad[i] += y.grad[i] b[i]\nb.grad[i] += y.grad[i] a[i]", EDF_TESTED, NULL };
-
-/* ---- SoftmaxLogLoss. The state is P = softmax(s). The greatest entry of a row has P = 1/Z,
-   with Z the sum of exp(s - max): l = -ln(max P) + max s - s[y] is exact if P[y] is tiny. */
-static void edf__softmax_log_loss_forward(edf_node *l) {
-  edf_node *s = l->in[0];
-  size_t K = s->size / l->size;
-  edf_real *P = (edf_real *)edf_state(l, s->size * sizeof *P);
-  edf__softmax_rows(P, s->value, l->size, K, 0);
-  for (size_t b = 0; b < l->size; b++) {
-    size_t best = b * K;
-    for (size_t k = best; k < b * K + K; k++) best = s->value[k] > s->value[best] ? k : best;
-    l->value[b] = (s->value[best] - s->value[edf__label_entry(l, b)]) - edf__ln(P[best]);
-  }
-}
-static void edf__softmax_log_loss_backward(edf_node *l) {
-  edf_node *s = l->in[0];
-  const edf_real *P = (const edf_real *)l->state;
-  size_t K = s->size / l->size;
-  for (size_t b = 0; b < l->size; b++) {
-    for (size_t k = b * K; k < b * K + K; k++) edf_addgrad(s, k, l->grad[b] * P[k]);
-    edf_addgrad(s, edf__label_entry(l, b), -l->grad[b]);
-  }
-}
-const edf_op edf_softmax_log_loss_op = { "SoftmaxLogLoss", edf__loss_shape,
-  edf__softmax_log_loss_forward, edf__softmax_log_loss_backward, "l s y",
-  "l[b] = ln sum_K exp(s[b,K]) - s[b,y[b]]",
-  "s.grad[b,k] += l.grad[b] (exp(s[b,k]) / sum_K exp(s[b,K]) - 1[k = y[b]])",
-  EDF_TESTED, NULL };
-
-/* ---- BCELoss, without the logarithm of 0 */
-static void edf__bce_shape(edf_node *l) {
-  edf_node *s = l->in[0], *y = l->in[1];
-  if (s->rank != y->rank || memcmp(s->dim, y->dim, (size_t)s->rank * sizeof *s->dim))
-    edf__fail(edf__site_of(l), "the shapes must be equal%s", edf__show_inputs(l));
-  edf__shape_of_first(l);
-}
-static void edf__bce_forward(edf_node *l) {
-  edf_node *s = l->in[0], *y = l->in[1];
-  for (size_t i = 0; i < l->size; i++) {
-    double x = (double)s->value[i], ln = (x < 0 ? 0 : x) + log1p(exp(x < 0 ? x : -x));
-    l->value[i] = (edf_real)(ln - (double)y->value[i] * x);
-  }
-}
-static void edf__bce_backward(edf_node *l) {
-  edf_node *s = l->in[0], *y = l->in[1];
-  for (size_t i = 0; i < l->size; i++) {
-    edf_real p = 1 / (1 + edf__exp(-s->value[i]));
-    edf_addgrad(s, i, l->grad[i] * (p - y->value[i]));
-    edf_addgrad(y, i, -l->grad[i] * s->value[i]);
-  }
-}
-const edf_op edf_bce_loss_op = { "BCELoss", edf__bce_shape, edf__bce_forward,
-  edf__bce_backward, "l s y", "l[i] = ln(1 + exp(s[i])) - y[i] s[i]",
-  "s.grad[i] += l.grad[i] (sigmoid(s[i]) - y[i])\ny.grad[i] -= l.grad[i] s[i]",
-  EDF_TESTED, NULL };
-
-/* ---- MSE and MaskedMean are compositions. Their nodes have the op of the whole. ---- */
-edf_node *edf_mse_at(const char *file, int line, edf_node *a, edf_node *b) {
-  edf__site at = { "MSE", file, line };
-  edf_node *in[2] = { a, b }, *y = edf__node_named(at, &edf_sub_op, 2, in, NULL, 0);
-  y = edf__node_named(at, &edf_square_op, 1, &y, NULL, 0);
-  return edf__node_named(at, &edf_mean_op, 1, &y, NULL, 0);
-}
-edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *m) {
-  edf__site at = { "MaskedMean", file, line };
-  edf_node *in[2] = { x, m };
-  edf__check_operands(at, 2, in);
-  edf_node *y = edf__node_named(at, &edf__masked_op, 2, in, NULL, 0);
-  in[0] = edf__node_named(at, &edf_sum_op, 1, &y, NULL, 0);
-  in[1] = edf__node_named(at, &edf_sum_op, 1, &m, NULL, 0);
-  return edf__node_named(at, &edf_div_op, 2, in, NULL, 0);
-}
-
-enum { EDF__HEAD = 16 };                 /* numbers before an array in a state, to align it   */
-
-/* ---- Dropout   y[i] = m[i] x[i] / (1-rate). Entry i's number is a hash of (edf.seed,
-   edf.draws before this Forward + i + 1), so a device draws the same mask. The state is the
-   rate and the factor of this Forward, then the mask m. */
-static void edf__dropout_forward(edf_node *y) {
-  const edf_node *x = y->in[0];
-  size_t bytes = EDF__HEAD * sizeof(edf_real) + y->size;
-  edf_real *state = (edf_real *)edf_state(y, bytes), rate = edf.training ? state[0] : 0;
-  unsigned char *m = (unsigned char *)(state + EDF__HEAD);
-  uint32_t limit = (uint32_t)((double)rate * 16777216);      /* of 24 random bits             */
-  state[1] = 1 / (1 - rate);
-  for (size_t i = 0; i < y->size; i++)
-    m[i] = rate > 0 ? edf__draw(edf.draws + i + 1) >> 40 >= limit : 1;
-  if (rate > 0) edf.draws += y->size;
-  for (size_t i = 0; i < y->size; i++) y->value[i] = x->value[i] * (edf_real)m[i] * state[1];
-}
-static void edf__dropout_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  const edf_real *state = (const edf_real *)y->state;
-  const unsigned char *m = (const unsigned char *)(state + EDF__HEAD);
-  for (size_t i = 0; i < y->size; i++)
-    edf_addgrad(x, i, y->grad[i] * (edf_real)m[i] * state[1]);
-}
-const edf_op edf_dropout_op = { "Dropout", NULL, edf__dropout_forward,
-  edf__dropout_backward, "y x", "y[i] = mask[i] x[i] / (1-p)\n\ny[i] = x[i]",
-  "x.grad[i] += y.grad[i] mask[i] / (1-p)\n\nx.grad[i] += y.grad[i]", EDF_TESTED, NULL };
-edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate) {
-  edf__site at = { "Dropout", file, line };
-  if (!(rate >= 0 && (edf_real)rate < 1))
-    edf__fail(at, "the rate is %.9g, expected 0 or more and less than 1", rate);
-  edf_real state[2] = { (edf_real)rate, 0 };
-  return edf_node_at(&edf_dropout_op, file, line, 1, &x, state, sizeof state);
-}
-
-/* ---- Reshape. The state is the shape that was declared; 0 is the batch. */
-static void edf__reshape_shape(edf_node *y) {
-  const edf_node *x = y->in[0];
-  size_t rest = 1, known = 1;            /* without an unknown batch                          */
-  if (!y->state) memcpy(edf_state(y, sizeof y->dim), y->dim, sizeof y->dim);
-  memcpy(y->dim, y->state, sizeof y->dim);
-  for (int d = 0; d < y->rank; d++) if (y->dim[d]) rest *= (size_t)y->dim[d];
-  for (int d = 0; d < x->rank; d++) if (x->dim[d]) known *= (size_t)x->dim[d];
-  int batch = y->rank && y->dim[0] == 0, unknown = x->size == 0, lost = unknown && !batch;
-  int merges = unknown && rest % known == 0;         /* Forward checks it.                    */
-  if (batch ? known % rest != 0 && !merges : unknown || known != rest)
-    edf__fail(edf__site_of(y), "cannot reshape: x has %zu entries%s, the shape has %zu%s\n  %s",
-              known, unknown ? " per row" : "", rest, lost ? ", no batch" : "", edf__show(x));
-  if (batch) y->dim[0] = (int)(x->size / rest);
-}
-static void edf__reshape_forward(edf_node *y) {
-  memcpy(y->value, y->in[0]->value, y->size * sizeof *y->value);
-}
-static void edf__reshape_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  for (size_t i = 0; i < y->size; i++) edf_addgrad(x, i, y->grad[i]);
-}
-const edf_op edf_reshape_op = { "Reshape", edf__reshape_shape, edf__reshape_forward,
-  edf__reshape_backward, "y x", "y.flat[n] = x.flat[n]", "x.grad.flat[n] += y.grad.flat[n]",
-  EDF_TESTED, NULL };
-edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...) {
-  edf__site at = { "Reshape", file, line };
-  edf_node *y = edf__computed(&edf_reshape_op, at, 1, &x);
-  va_list args;
-  va_start(args, decl);
-  edf__declare(y, y->op, decl, args);
-  va_end(args);
-  y->batched = 0;                        /* The inference of the shape decides it.            */
-  return edf__add_compnode(y);
-}
-EDF__C_END
-#endif
-
-/* ==== >>optim  Optimisers ================================================================ */
-#ifndef EDF__OPTIM_H
-#define EDF__OPTIM_H
-EDF__C_BEGIN
-/* g is the gradient of Parameter p, which has its own m, s and number t of steps. The numbers c
-   of a rule are the arguments of its function, and for edf_adam_rule those of edf_adamw.
-     edf_momentum      m = mu m + eta g;  p -= m                     (heavy ball, Polyak 1964)
-     edf_rmsprop       s = beta s + (1-beta) g^2;  p -= eta g / (sqrt s + eps)
-     edf_adam          m = beta1 m + (1-beta1) g;  s = beta2 s + (1-beta2) g^2;
-                       p -= eta m' / (sqrt s' + eps), m' = m/(1-beta1^t), s' = s/(1-beta2^t)
-                       edf_adam_default: 0.9, 0.999 and 1e-8         (Kingma and Ba 2014)
-     edf_adamw         the same, and before it p *= 1 - eta decay    (Loshchilov, Hutter 2017)
-     edf_adam_slides   beta = 1 - 1/min(t, 1/(1-beta)) in place of the two divisions, as on the
-                       slides: at first a plain average of the gradients
-   Errors: a mu or a beta that is not in [0, 1). */
-extern const edf_rule edf_momentum_rule, edf_rmsprop_rule, edf_adam_rule, edf_adam_slides_rule;
-void edf_momentum(edf_real eta, edf_real mu);
-void edf_rmsprop(edf_real eta, edf_real beta, edf_real eps);
-void edf_adam(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps);
-void edf_adam_default(edf_real eta);
-void edf_adamw(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps, edf_real decay);
-void edf_adam_slides(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps);
-#define edf_momentum(...)    EDF__CALL(edf_momentum(__VA_ARGS__))
-#define edf_rmsprop(...)     EDF__CALL(edf_rmsprop(__VA_ARGS__))
-#define edf_adam(...)        EDF__CALL(edf_adam(__VA_ARGS__))
-#define edf_adam_default(eta) EDF__CALL(edf_adam_default(eta))
-#define edf_adamw(...)       EDF__CALL(edf_adamw(__VA_ARGS__))
-#define edf_adam_slides(...) EDF__CALL(edf_adam_slides(__VA_ARGS__))
-
-/* Between Backward and the step, edf_clip multiplies all gradients by min(1, most/|g|) and
-   returns their joint norm |g|, edf_l2 adds gamma p to them, and edf_l1 adds gamma sign(p). */
-double edf_clip(double most);
-void edf_l2(edf_real gamma);
-void edf_l1(edf_real gamma);
-EDF__C_END
-#endif
-
-#ifdef EDF__CODE
-EDF__C_BEGIN
 static void edf__momentum_step(edf_node *p, const edf_real *c) {
   edf_real eta = c[0], mu = c[1];
   EDF__SHARED_LOOP(p->size)
@@ -3651,148 +3734,8 @@ double edf_clip(double most) {
 }
 void edf_l2(edf_real gamma) { edf__for_parameters(edf__run_rule, &edf__l2_rule, &gamma, 0); }
 void edf_l1(edf_real gamma) { edf__for_parameters(edf__run_rule, &edf__l1_rule, &gamma, 0); }
-EDF__C_END
-#endif
 
-/* ######## Part Three: shows and checks a program ######################################### */
-
-/* ==== >>debug  Printing, checking and stepping: the interface ============================ */
-#ifndef EDF__DEBUG_H
-#define EDF__DEBUG_H
-EDF__C_BEGIN
-/* edf_print_program prints the nodes with their formulas, shapes and source lines, and then
-   the backward that runs. This is the Backward of edf.loss. Before the first Backward, the
-   last node that needs a gradient counts as the loss. Lines of a gradient that is not needed
-   are left out. edf_print_node prints one node as it runs, edf_print a screen about it, with
-   numbers. In the formula of an element-wise node one index stands for all. */
-void edf_print_program(FILE *out);
-void edf_print_node(FILE *out, edf_node *node);
-void edf_print(edf_node *node);
-
-/* Sets what prints show for a node of edf_compnode, and returns the node:
-     edf_formula(y, "y[b,i] = max(0, x[b,i])", "x.grad[b,i] += y.grad[b,i] [y[b,i] > 0]")
-   The texts are printed as they are. Several backward lines have \n between them. An edf_op has
-   formulas that are printed with the labels of the tensors of each node. */
-edf_node *edf_formula(edf_node *node, const char *forward, const char *backward);
-
-/* Compares the backward of a node with central differences, and prints a report. First each
-   node of your own that `node` depends on is checked alone, on a copy with copies of its
-   inputs. Its contract: forward writes every entry, backward adds, is linear in y.grad, and
-   gives the same again and without the gradient of another input. Its derivative: d/dx sum_i
-   r[i] y[i] under random numbers r. If all are right, `node` is checked through the graph, for
-   every Parameter and wanted Input. A Stop keeps its value. A line names what is not checked.
-   For a wrong gradient the report names the worst entry and the likely mistake.
-   Returns the worst |a - n| / (|a| + |n| + floor), or 1 if a node breaks its contract: a is
-   the gradient by backward, n the numeric one, floor 1/1000 (float: 1/20) of the tensor's
-   largest, plus rounding. Right is at most 1e-6, in float 5e-3: a gradient that is wrong by 3
-   percent shows. cc -DEDF_REAL=double sees smaller mistakes. At most 1000 entries of a tensor
-   are tried. Kinks are skipped.
-   At its end edf_gradcheck restores the graph, as edf_restore does, so that it changes nothing.
-   Errors: as edf_forward_to and edf_backward. */
-double edf_gradcheck(edf_node *node);
-
-/* Declares that the backward of a node is not its derivative. Nothing is compared through the
-   node, and edf_gradcheck fails if its backward is the derivative. Returns the node. */
-edf_node *edf_expect_mismatch(edf_node *node);
-
-/* edf_step_forward and edf_step_backward run one node and return it, or NULL at the end. The
-   first call begins a Forward, or a Backward of edf.loss (before the first Backward: of the
-   last node that needs a gradient). If nothing can run, a step prints why, returns NULL and
-   changes nothing. A new node, a feed or a moved Parameter ends the stepping, and the next call
-   begins again.
-   edf_where prints which node is next, and how many of the contributions to its gradients have
-   arrived. edf_ran(node) is called when a node has run: set a breakpoint there.
-   edf_find_nan prints and returns the node that made the first NaN or infinity, or NULL. An
-   infinity that the program fed, such as -infinity in a mask, is no mistake by itself. It is
-   reported if the loss is infinite because of it. If a node makes a NaN of it, that node is
-   reported, and where the infinity is from. If Forward is right, Backward runs again. It cannot
-   if a Parameter has moved since Forward: call edf_find_nan before the step. At its end it
-   restores the graph. With EDF_DEBUG each pass ends with this search. */
-edf_node *edf_step_forward(void);
-edf_node *edf_step_backward(void);
-void edf_where(void);
-edf_node *edf_find_nan(void);
-
-#ifdef EDF_NO_DEBUG
-static inline edf_node *edf__the_same(edf_node *node) { return node; }
-#define edf_formula(node, f, b)       ((void)(f), (void)(b), edf__the_same(node))
-#define edf_print(node)               ((void)(node))
-#define edf_print_program(out)        ((void)(out))
-#define edf_print_node(out, node)     ((void)(out), (void)(node))
-#define edf_gradcheck(node)           (edf__the_same(node) ? 0.0 : 0.0)
-#define edf_expect_mismatch(node)     edf__the_same(node)
-#define edf_step_forward()            edf__the_same(NULL)
-#define edf_step_backward()           edf__the_same(NULL)
-#define edf_where()                   ((void)0)
-#define edf_find_nan()                edf__the_same(NULL)
-#endif
-EDF__C_END
-#endif
-
-/* ==== >>tools  The interface for companions and tools ==================================== */
-#ifndef EDF__TOOLS_H
-#define EDF__TOOLS_H
-EDF__C_BEGIN
-/* A tool reads edf and the fields of nodes. edf.told(event, x) notifies it of passes and steps:
-   x is the target of a Forward (NULL for all nodes), the loss of a Backward, or the Parameter
-   of an update. edf_clear calls it with NULL, and then sets edf.told to NULL. It may read all,
-   but not build, feed or clear. A second tool calls the function that was there before. A tool
-   that wants single nodes replaces y->forward and y->backward: see examples/11_stopwatch.c. */
-
-/* Raises an error: prints the message by EDF_PANIC. edf.stopped(message) is called before, and
-   may longjmp: so a tool continues after an error. */
-EDF__NORETURN void edf_stop(const char *format, ...) EDF__PRINTF(1, 2);
-
-/* Returns a node as messages show it: Tanh "h" [b, 8]   built at x.c:5. The text lasts until 48
-   KB of newer texts follow. */
-const char *edf_shown(const edf_node *x);
-
-/* Stops unless x is a node of this graph. x is not read before. The message names the call, and
-   x as `name`: "edf_view", "the node". edf_expect_kind also stops if x has another kind, or if
-   it is a copy, as the code of a node gets in edf_gradcheck. */
-void edf_expect_node(const char *call, const char *name, const edf_node *x);
-void edf_expect_kind(const char *call, const char *name, const edf_node *x, edf_kind kind);
-
-/* Statistics of n > 0 entries. */
-typedef struct {
-  double least, greatest, mean, deviation;
-  double norm;                           /* root of the sum of squares                        */
-  size_t bad;                            /* entries that are NaN or infinite                  */
-} edf_statistics;
-edf_statistics edf_statistics_of(const edf_real *v, size_t n);
-
-/* Allocates memory that belongs to the graph until edf_clear, or makes an old block larger. It
-   is 0 at first. edf_release frees it earlier; NULL is ignored. */
-void *edf_keep(void *old, size_t bytes);
-void edf_release(void *kept);
-
-/* A tool that only looks may have to run passes. Then it takes a snapshot of the graph before,
-   and restores the graph at its end. So the program continues as if there had been no call.
-   Between the two calls edf.told and edf.after_backward are not called, edf.accumulate counts
-   as 0, and the tool does not build, feed or clear. A snapshot has the values, gradients,
-   states and marks of all nodes, the memory of the optimisers, and the fields of edf. It does
-   not have what a node of your own keeps elsewhere, such as a static variable. edf_restore
-   frees the snapshot. */
-typedef struct edf_snapshot edf_snapshot;
-edf_snapshot *edf_take_snapshot(void);
-void edf_restore(edf_snapshot *taken);
-
-/* A page is a text that grows, from { NULL, 0 }. It lasts until edf_release(page.at) or
-   edf_clear, but page.at changes when the text grows. edf_write_node writes a part of a node as
-   prints show it. */
-typedef enum {
-  EDF_SITE,                              /* Tanh "h" [b, 8]   built at x.c:5                  */
-  EDF_SHAPE,                             /* [b, 8]                                            */
-  EDF_FORWARD_LINE,
-  EDF_BACKWARD_LINES
-} edf_part;
-void edf_write(edf_page *to, const char *format, ...) EDF__PRINTF(2, 3);
-void edf_write_node(edf_page *to, const edf_node *x, edf_part part);
-
-EDF__C_END
-#endif
-#ifdef EDF__CODE
-EDF__C_BEGIN
+/* ==== >>tools  What companions and tools call ============================================ */
 void edf_stop(const char *format, ...) {
   edf__site at = { NULL, NULL, 0 };
   va_list args;
@@ -3958,11 +3901,8 @@ void edf_write(edf_page *to, const char *format, ...) {
   va_end(args);
 }
 
-EDF__C_END
-#endif
 /* ==== >>print  A program as text ========================================================= */
-#if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
-EDF__C_BEGIN
+#ifndef EDF_NO_DEBUG
 typedef void edf__printer(edf_page *out, const edf_node *x);
 
 static void edf__print_by(edf__printer *write, FILE *out, const edf_node *x) {
@@ -4238,11 +4178,8 @@ void edf_print(edf_node *node) {
   else if (node->grad && n) edf__print_numbers("grad", node, edf_grad(node), n);
   fflush(stdout);                        /* A debugger shows it at once.                      */
 }
-EDF__C_END
 #endif
 
-#ifdef EDF__CODE
-EDF__C_BEGIN
 /* With EDF_NO_DEBUG only EDF_SITE and EDF_SHAPE are written. */
 void edf_write_node(edf_page *to, const edf_node *x, edf_part part) {
   edf__check_exists("edf_write_node", x);
@@ -4254,12 +4191,8 @@ void edf_write_node(edf_page *to, const edf_node *x, edf_part part) {
   if (part == EDF_SHAPE) edf_write(to, "%s", edf__dims(x, x->rank));
 }
 
-EDF__C_END
-#endif
-
 /* ==== >>check  The gradient check ======================================================== */
-#if defined(EDF__CODE) && !defined(EDF_NO_DEBUG)
-EDF__C_BEGIN
+#ifndef EDF_NO_DEBUG
 enum {
   EDF__TRIES = 1000,                     /* entries of a tensor                               */
   EDF__GUARD = 16                        /* numbers before and after an array                 */
@@ -5316,14 +5249,31 @@ static void edf__look_for_nan(int backward) {
   edf_find_nan();
 }
 #endif
+#endif
 EDF__C_END
 #endif
 
 #undef EDF__CODE
 
-/* ==== >>names  Short names of all that follows Part One ================================= */
-#if !defined(EDF_NO_SHORT_NAMES) && !defined(EDF__MORE_NAMES)
-#define EDF__MORE_NAMES
+/* ==== >>names  Short names, as on the slides ============================================= */
+#if !defined(EDF_NO_SHORT_NAMES) && !defined(EDF__SHORT_NAMES)
+#define EDF__SHORT_NAMES
+typedef edf_node Node, Input, Parameter, CompNode;
+typedef edf_affine_package AffineParams;
+#define Forward         edf_forward
+#define Backward        edf_backward
+#define SGD             edf_sgd
+#define Affine          edf_affine
+#define Sigmoid         edf_sigmoid
+#define Tanh            edf_tanh
+#define Relu            edf_relu
+#define Add             edf_add
+#define Sub             edf_sub
+#define Mul             edf_mul
+#define Sum             edf_sum
+#define Mean            edf_mean
+#define Softmax         edf_softmax
+#define LogLoss         edf_log_loss
 #define Exp             edf_exp
 #define Log             edf_log
 #define Square          edf_square
