@@ -566,11 +566,14 @@ edf_node *edf_expect_mismatch(edf_node *node);
    reported if the loss is infinite because of it. If a node makes a NaN of it, that node is
    reported, and where the infinity is from. If Forward is right, Backward runs again. It cannot
    if a Parameter has moved since Forward: call edf_find_nan before the step. At its end it
-   restores the graph. With EDF_DEBUG each pass ends with this search. */
+   restores the graph. With EDF_DEBUG each pass ends with edf_debug_pass, which calls
+   edf_find_nan if a value is wrong after Forward, or a gradient after Backward. After its first
+   report it does nothing until edf_clear. */
 edf_node *edf_step_forward(void);
 edf_node *edf_step_backward(void);
 void edf_where(void);
 edf_node *edf_find_nan(void);
+void edf_debug_pass(int backward);
 
 #ifdef EDF_NO_DEBUG
 static inline edf_node *edf__the_same(edf_node *node) { return node; }
@@ -584,6 +587,7 @@ static inline edf_node *edf__the_same(edf_node *node) { return node; }
 #define edf_step_backward()           edf__the_same(NULL)
 #define edf_where()                   ((void)0)
 #define edf_find_nan()                edf__the_same(NULL)
+#define edf_debug_pass(backward)      ((void)(backward))
 #endif
 
 /* ---- Loops for the code of a node, written as for numpy.einsum:
@@ -1320,11 +1324,10 @@ static void edf__fill(edf_node *x, edf_which array, edf_real number) {
    NaN, see >>step. An equation writes all its entries. */
 #if defined EDF_DEBUG && !defined EDF_NO_DEBUG
 enum { EDF__DEBUGS = 1 };
-static void edf__look_for_nan(int backward);
 #else
 enum { EDF__DEBUGS = 0 };
 #endif
-EDF__USED static int edf__nan_reported;
+static int edf__nan_reported;            /* 1 after the first report, until edf_clear         */
 static int edf__has_flag(const edf_node *y, int flag) {
   return y->code && (y->code->flags & flag) != 0;
 }
@@ -1335,9 +1338,7 @@ static void edf__end_pass(edf_event event, edf_node *x) {
   if (!edf.direction) return;            /* Steps in a debugger have ended it.                */
   edf.at = -1;
   edf.direction = 0;
-#if defined EDF_DEBUG && !defined EDF_NO_DEBUG
-  if (!edf.looking) edf__look_for_nan(event == EDF_END_BACKWARD);
-#endif
+  if (EDF__DEBUGS && !edf.looking) edf_debug_pass(event == EDF_END_BACKWARD);
   edf__tell(event, x);
 }
 
@@ -2423,7 +2424,7 @@ void edf_loops(const char *spec, edf_operand out, edf_operand a, edf_operand b) 
 /* ==== >>declarations  The text of an Input or a Parameter ================================ */
 
 /* ---- A text that is being read. It is stored three times: as the program wrote it, for
-   messages; with the signs of a keyboard, where it is read; and with a zero after each name. So
+   messages; as it is read, with the signs of a keyboard; and with a zero after each name. So
    a name is a pointer into the third copy, and also its place in the text. */
 typedef struct edf__scan {
   edf__site by;                          /* the call that gave the text                       */
@@ -2457,45 +2458,10 @@ static int edf__is_letter(char c) {      /* All characters that are not ASCII ar
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c & 0x80;
 }
 static int edf__is_digit(char c) { return c >= '0' && c <= '9'; }
-static char edf__upper(char c) { return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c; }
-static char edf__lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
-
-/* Returns 1 if the first letter of A-Z and a-z in a name is a capital. */
-EDF__USED static int edf__is_capital(const char *name) {
-  while (*name && edf__lower(*name) == edf__upper(*name)) name++;
-  return *name && *name == edf__upper(*name);
-}
-/* Returns 0 if two names are equal or differ only in case. */
-EDF__USED static int edf__compare_names(const char *a, const char *b) {
-  while (*a && edf__lower(*a) == edf__lower(*b)) { a++; b++; }
-  return edf__lower(*a) - edf__lower(*b);
-}
-
-/* Replaces the signs of slides by those of a keyboard, and a no-break space by blanks. */
-static void edf__plain(char *text) {
-  static const char *const signs[][2] = {
-    { "\xE2\x88\x92", "-  " }, { "\xC2\xB7", "* " }, { "\xC3\x97", "* " },
-    { "\xE2\x8A\x99", "*  " }, { "\xE2\x89\xA4", "<= " }, { "\xE2\x89\xA5", ">= " },
-    { "\xC2\xA0", "  " } };
-  for (size_t k = 0; k < sizeof signs / sizeof *signs; k++)
-    for (char *c = text; (c = strstr(c, signs[k][0])) != NULL;)
-      memcpy(c, signs[k][1], strlen(signs[k][1]));
-}
-
-/* Replaces a full stop at the end of each line by a blank. A line ends with its comment. */
-static void edf__drop_full_stops(char *text) {
-  for (char *end = text; *end; end += *end != '\0') {
-    char *begin = end, *last;
-    end += strcspn(end, "#\n");
-    for (last = end; last > begin && last[-1] == ' '; last--) {}
-    if (last > begin && last[-1] == '.') last[-1] = ' ';
-    end += strcspn(end, "\n");
-  }
-}
-
-/* Begins to read a text of n characters. The characters in `blanks` are read as a space. */
+/* Begins to read a text of n characters. The characters in `blanks` are read as a space.
+   `prepare` may replace characters of the second copy; it keeps their number. */
 static edf__scan edf__scan_of(const edf__site *at, const char *what, const char *text, int n,
-                              int most, const char *blanks) {
+                              int most, const char *blanks, void (*prepare)(char *)) {
   if (!text) edf__fail(*at, "the %s is NULL", what);
   if (n < 0 || n > most)
     edf__fail(*at, "the %s is too long: %d characters, at most %d", what, n, most);
@@ -2503,8 +2469,8 @@ static edf__scan edf__scan_of(const edf__site *at, const char *what, const char 
   char *copy = (char *)edf__alloc(&edf.computed, 3 * size);
   char *plain = copy + size, *names = plain + size;
   for (int i = 0; i < n; i++) copy[i] = strchr(blanks, text[i]) ? ' ' : text[i];
-  edf__plain(strcpy(plain, copy));
-  edf__drop_full_stops(plain);
+  strcpy(plain, copy);
+  if (prepare) prepare(plain);
   for (int i = 0; i < n; i++) {
     int prime = plain[i] == '\'' && i > 0 && names[i - 1];
     if (edf__is_letter(plain[i]) || edf__is_digit(plain[i]) || prime) names[i] = plain[i];
@@ -2550,26 +2516,6 @@ static int edf__whole(edf__scan *s, int least, int most) {
   if (n > most) edf__syntax(s, start, "the number is too large: at most %d", most);
   return (int)n;
 }
-/* Reads a decimal number, 12, 0.125, .5 or 1e-3, and moves *at after it. In 0x10 it reads the
-   0, since strtod would read 16. */
-static double edf__decimal(const char **at) {
-  char *end = (char *)*at + (**at == '.');
-  int is_hex = **at == '0' && ((*at)[1] == 'x' || (*at)[1] == 'X');
-  double n = edf__is_digit(*end) && !is_hex ? strtod(*at, &end) : 0;
-  *at = end + is_hex;
-  return n;
-}
-/* Reads a number, which has a digit and at most one point. */
-EDF__USED static double edf__read_number(edf__scan *s) {
-  const char *start = s->at;
-  if (*start == '.' && !edf__is_digit(start[1]))
-    edf__syntax(s, start, "a point alone is no product: write x[i] y[i] or x[i] * y[i]");
-  double n = edf__decimal(&s->at);
-  if (*s->at == '.') edf__syntax(s, s->at, "a number has at most one point");
-  if (!((double)(edf_real)n < HUGE_VAL)) edf__syntax(s, start, "the number is out of range");
-  return n;
-}
-
 /* ---- Declarations: x[b,784]  W[784,64]  v[i=3]  z */
 static void edf__declare_dimension(edf_node *x, edf__scan *s) {
   int d = x->rank++;
@@ -2606,7 +2552,8 @@ static void edf__declare(edf_node *x, const char *op, const char *format, va_lis
   char text[256];
   edf__site at = { op, x->file, x->line };
   int n = format ? vsnprintf(text, sizeof text, format, args) : 0;
-  edf__scan s = edf__scan_of(&at, "declaration", format ? text : NULL, n, 255, "\t\n\r");
+  edf__scan s = edf__scan_of(&at, "declaration", format ? text : NULL, n, 255, "\t\n\r",
+                              NULL);
   edf__read_declared(x, &s);
   if (edf__peek(&s)) edf__found(&s, "the end", "");
   edf__free((char *)s.text);
@@ -3150,6 +3097,26 @@ edf_route edf_plan(const edf_nest *nest) {
   return r;
 }
 
+/* ---- Operands as matrices, for a BLAS. Returns the step from entry to entry along a group of
+   loops, or 0 if it is uneven. */
+static ptrdiff_t edf__step_of(const edf_route *r, int group, int x) {
+  int first = r->first[group], last = r->first[group + 1] - 1;
+  const edf_loop *l = r->nest.loop;
+  for (int i = first; i < last; i++) if (l[i].s[x] != l[i + 1].n * l[i + 1].s[x]) return 0;
+  return l[last].s[x];
+}
+edf_matrix edf_matrix_of(const edf_route *r, int x) {
+  int rows = x == EDF_B ? EDF__K : EDF__M, columns = x == EDF_A ? EDF__K : EDF__N;
+  ptrdiff_t down = edf__step_of(r, rows, x), right = edf__step_of(r, columns, x);
+  edf_matrix m = { r->extent[rows], r->extent[columns], 0, 0, 0 };
+  int flat = right == 1 && down >= m.columns && down <= INT_MAX;
+  int upright = down == 1 && right >= m.rows && right <= INT_MAX;
+  m.direct = (flat || upright) && m.rows <= INT_MAX && m.columns <= INT_MAX;
+  m.tall = !flat && (upright || (right != 1 && r->nest.loop[r->first[rows + 1] - 1].s[x] == 1));
+  m.step = m.tall ? right : down;
+  return m;
+}
+
 /* ---- Rows: the last two loops of a nest that is no product. A compiler vectorises them. */
 static void edf__row(const edf_loop *l, edf_real c, int assign, edf_real *out,
                      const edf_real *a, const edf_real *b) {
@@ -3481,26 +3448,7 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
       }
 }
 
-/* ---- Operands as matrices, for a BLAS. Returns the step from entry to entry along a group of
-   loops, or 0 if it is uneven. */
-static ptrdiff_t edf__step_of(const edf_route *r, int group, int x) {
-  int first = r->first[group], last = r->first[group + 1] - 1;
-  const edf_loop *l = r->nest.loop;
-  for (int i = first; i < last; i++) if (l[i].s[x] != l[i + 1].n * l[i + 1].s[x]) return 0;
-  return l[last].s[x];
-}
-edf_matrix edf_matrix_of(const edf_route *r, int x) {
-  int rows = x == EDF_B ? EDF__K : EDF__M, columns = x == EDF_A ? EDF__K : EDF__N;
-  ptrdiff_t down = edf__step_of(r, rows, x), right = edf__step_of(r, columns, x);
-  edf_matrix m = { r->extent[rows], r->extent[columns], 0, 0, 0 };
-  int flat = right == 1 && down >= m.columns && down <= INT_MAX;
-  int upright = down == 1 && right >= m.rows && right <= INT_MAX;
-  m.direct = (flat || upright) && m.rows <= INT_MAX && m.columns <= INT_MAX;
-  m.tall = !flat && (upright || (right != 1 && r->nest.loop[r->first[rows + 1] - 1].s[x] == 1));
-  m.step = m.tall ? right : down;
-  return m;
-}
-
+/* ---- A BLAS */
 #ifdef EDF_CBLAS
 /* Returns 1 if a BLAS has computed the product. One argument, the order, is enough for all
    eight layouts. */
@@ -5236,8 +5184,7 @@ edf_node *edf_find_nan(void) {
   return found;
 }
 
-#ifdef EDF_DEBUG
-static void edf__look_for_nan(int backward) {
+void edf_debug_pass(int backward) {
   edf__spot from;
   int is_wrong = !backward && !edf__nan_reported && edf__wrong_value(&from).node;
   for (int i = 0; i < edf__n_nodes() && backward && !edf__nan_reported && !is_wrong; i++) {
@@ -5248,7 +5195,6 @@ static void edf__look_for_nan(int backward) {
   edf__nan_reported = 1;                 /* This search runs Backward, which ends here again. */
   edf_find_nan();
 }
-#endif
 #endif
 EDF__C_END
 #endif

@@ -762,6 +762,13 @@ edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf
 
 /* ==== >>text  Text as class numbers ======================================================= */
 
+void edf_encode(const edf_vocabulary *t, const char *text, size_t length, edf_real *classes) {
+  for (size_t i = 0; i < length; i++) {
+    unsigned char c = (unsigned char)text[i];
+    if (t->number[c] < 0) edf_stop("edf_encode: byte %zu, %d, is not in the text", i, c);
+    classes[i] = (edf_real)t->number[c];
+  }
+}
 edf_vocabulary edf_text_of(const char *text, size_t length) {
   edf_vocabulary t;
   int n = (int)length;
@@ -785,13 +792,6 @@ edf_vocabulary edf_load_text(const char *path) {
   return t;
 }
 
-void edf_encode(const edf_vocabulary *t, const char *text, size_t length, edf_real *classes) {
-  for (size_t i = 0; i < length; i++) {
-    unsigned char c = (unsigned char)text[i];
-    if (t->number[c] < 0) edf_stop("edf_encode: byte %zu, %d, is not in the text", i, c);
-    classes[i] = (edf_real)t->number[c];
-  }
-}
 void edf_decode(const edf_vocabulary *t, const edf_real *classes, size_t n, char *text) {
   for (size_t i = 0; i < n; i++) {
     double k = (double)classes[i];

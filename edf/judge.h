@@ -111,7 +111,7 @@ static void edf_judge__find_loops_of(edf_judge__answer *a, edf_slide__statement 
     int *bound = &e->index[i].bound;
     if (!*bound) *bound = extent[i];
     for (int o = 0; own && !*bound && o < own->m.e.n_index; o++)
-      if (!edf__compare_names(own->m.e.index[o].name, name))
+      if (!edf_slide__compare_names(own->m.e.index[o].name, name))
         *bound = (int)own->m.extent[o];
     if (*bound <= 0)
       edf__syntax(e->scan, name, "unknown size of %s: add '| %s<n'", name, name);
@@ -331,7 +331,7 @@ static int edf_judge__know(edf_judge__answer *a, const char *name, edf_node *x) 
 static void edf_judge__know_names(edf_judge__answer *a) {
   static const edf__site site = { "answer", NULL, 0 };
   int n = (int)strlen(a->text), right = 0;
-  edf__scan s = edf__scan_of(&site, "answer", a->text, n, n, "\t\r");
+  edf__scan s = edf__scan_of(&site, "answer", a->text, n, n, "\t\r", edf_slide__type_signs);
   a->through[edf_judge__know(a, a->y->name, a->y)] = 1;
   for (; *s.at; s.at++) {
     right = *s.at != '\n' && (right || *s.at == '=');
@@ -572,10 +572,10 @@ static void edf_judge__propose_places(edf_judge__answer *a, const edf_slide__sta
     }
     for (int i = 0; i < 2 * l->m.e.n_index; i++) {
       const char *c = l->m.e.index[i / 2].name;
-      char first = edf__is_capital(c) ? (char)tolower(*c) : (char)toupper(*c);
+      char first = edf_slide__is_capital(c) ? (char)tolower(*c) : (char)toupper(*c);
       int twin = i % 2;
       for (int k = 0; k < l->m.e.n_index; k++)
-        twin |= k != i / 2 && !edf__compare_names(c, l->m.e.index[k].name);
+        twin |= k != i / 2 && !edf_slide__compare_names(c, l->m.e.index[k].name);
       if (twin == twins)
         edf_judge__propose(a, l, "another index: write % here", p, n,
                            edf__text("%c%.400s", i % 2 ? first : *c, c + 1));
@@ -610,7 +610,7 @@ static void edf_judge__propose_beside(edf_judge__answer *a, const edf_slide__sta
   for (int d = 0; d < r->rank; d++) {
     int i = edf_slide__alone(&own->m.e, &r->place[d]), k = 0;
     const char *name = i < 0 ? "0" : own->m.e.index[i].name;
-    while (k < l->m.e.n_index && edf__compare_names(l->m.e.index[k].name, name)) k++;
+    while (k < l->m.e.n_index && edf_slide__compare_names(l->m.e.index[k].name, name)) k++;
     indices = edf__text("%s%.30s%s", indices, k < l->m.e.n_index ? l->m.e.index[k].name : name,
                         d + 1 < r->rank ? "," : "]");
   }

@@ -20,14 +20,14 @@
 
      EDF__NORETURN EDF__SHARED_LOOP EDF__SHOWN EDF__USED edf__accept edf__add_compnode
      edf__alloc edf__append_leaf edf__block edf__call_of edf__canonical edf__caret
-     edf__check_exists edf__check_operands edf__class_in edf__compare_names edf__computed
-     edf__dot edf__exp edf__expect edf__fail edf__fill edf__found edf__free edf__free_list
-     edf__grow edf__header edf__identifier edf__infer edf__is_capital edf__is_digit
-     edf__is_letter edf__label edf__largest edf__ln edf__lower edf__n_nodes edf__new_node
-     edf__nth edf__operands edf__peek edf__print_formula edf__prints_program
-     edf__read_declared edf__read_number edf__row_end edf__scan edf__scan_of edf__show
-     edf__site edf__softmax_rows edf__softmax_rows_back edf__softmax_shape edf__syntax
-     edf__text edf__texts edf__total edf__upper edf__vtext edf__whole edf__without_batch
+     edf__check_exists edf__check_operands edf__class_in edf__computed edf__dot edf__exp
+     edf__expect edf__fail edf__fill edf__found edf__free edf__free_list edf__grow
+     edf__header edf__identifier edf__infer edf__is_digit edf__is_letter edf__label
+     edf__largest edf__ln edf__n_nodes edf__new_node edf__nth edf__operands edf__peek
+     edf__print_formula edf__prints_program edf__read_declared edf__row_end edf__scan
+     edf__scan_of edf__show edf__site edf__softmax_rows edf__softmax_rows_back
+     edf__softmax_shape edf__syntax edf__text edf__texts edf__total edf__vtext edf__whole
+     edf__without_batch
 
    A text becomes nodes in these stages. Search for the names of their chapters.
      >>read     edf_slide__read_line     text -> lines -> trees
@@ -365,6 +365,72 @@ static void edf_slide__operands_error(const edf_node *y, const char *rule) {
   edf__fail(at, "%s%s", rule, list.at);
 }
 
+/* ---- Characters */
+static char edf_slide__upper(char c) {
+  return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+}
+static char edf_slide__lower(char c) {
+  return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* Returns 1 if the first letter of A-Z and a-z in a name is a capital. */
+static int edf_slide__is_capital(const char *name) {
+  while (*name && edf_slide__lower(*name) == edf_slide__upper(*name)) name++;
+  return *name && *name == edf_slide__upper(*name);
+}
+/* Returns 0 if two names are equal or differ only in case. */
+static int edf_slide__compare_names(const char *a, const char *b) {
+  while (*a && edf_slide__lower(*a) == edf_slide__lower(*b)) { a++; b++; }
+  return edf_slide__lower(*a) - edf_slide__lower(*b);
+}
+
+/* Replaces the signs of slides by those of a keyboard, and a no-break space by blanks. */
+static void edf_slide__plain(char *text) {
+  static const char *const signs[][2] = {
+    { "\xE2\x88\x92", "-  " }, { "\xC2\xB7", "* " }, { "\xC3\x97", "* " },
+    { "\xE2\x8A\x99", "*  " }, { "\xE2\x89\xA4", "<= " }, { "\xE2\x89\xA5", ">= " },
+    { "\xC2\xA0", "  " } };
+  for (size_t k = 0; k < sizeof signs / sizeof *signs; k++)
+    for (char *c = text; (c = strstr(c, signs[k][0])) != NULL;)
+      memcpy(c, signs[k][1], strlen(signs[k][1]));
+}
+
+/* Replaces a full stop at the end of each line by a blank. A line ends with its comment. */
+static void edf_slide__drop_full_stops(char *text) {
+  for (char *end = text; *end; end += *end != '\0') {
+    char *begin = end, *last;
+    end += strcspn(end, "#\n");
+    for (last = end; last > begin && last[-1] == ' '; last--) {}
+    if (last > begin && last[-1] == '.') last[-1] = ' ';
+    end += strcspn(end, "\n");
+  }
+}
+
+static void edf_slide__type_signs(char *text) {
+  edf_slide__plain(text);
+  edf_slide__drop_full_stops(text);
+}
+
+/* Reads a decimal number, 12, 0.125, .5 or 1e-3, and moves *at after it. In 0x10 it reads the
+   0, since strtod would read 16. */
+static double edf_slide__decimal(const char **at) {
+  char *end = (char *)*at + (**at == '.');
+  int is_hex = **at == '0' && ((*at)[1] == 'x' || (*at)[1] == 'X');
+  double n = edf__is_digit(*end) && !is_hex ? strtod(*at, &end) : 0;
+  *at = end + is_hex;
+  return n;
+}
+/* Reads a number, which has a digit and at most one point. */
+static double edf_slide__read_number(edf__scan *s) {
+  const char *start = s->at;
+  if (*start == '.' && !edf__is_digit(start[1]))
+    edf__syntax(s, start, "a point alone is no product: write x[i] y[i] or x[i] * y[i]");
+  double n = edf_slide__decimal(&s->at);
+  if (*s->at == '.') edf__syntax(s, s->at, "a number has at most one point");
+  if (!((double)(edf_real)n < HUGE_VAL)) edf__syntax(s, start, "the number is out of range");
+  return n;
+}
+
 /* Returns memory that is all 0. edf_clear_compnodes frees it. */
 static void *edf_slide__alloc(size_t bytes) { return edf__grow(&edf.computed, NULL, bytes); }
 
@@ -396,10 +462,6 @@ static void edf_slide__check(const edf__site *at, const edf_node *x, const char 
   edf_expect_node(at->op, name, x);
   edf.file = file;
   edf.line = line;
-}
-
-static char edf_slide__upper(char c) {
-  return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
 }
 
 /* ---- What a slide keeps about a node. */
@@ -567,7 +629,7 @@ static void edf_slide__check_cases(const edf_equation *e, const char *at, unsign
   for (int i = 0; i < e->n_index; i++)
     for (int o = 0; o < e->n_index; o++) {
       const char *a = e->index[i].name, *b = e->index[o].name;
-      if (lacks >> i & sums >> o & 1 && !edf__compare_names(a, b))
+      if (lacks >> i & sums >> o & 1 && !edf_slide__compare_names(a, b))
         edf__syntax(e->scan, at, "%s and %s are two indices: this term sums %s and does not "
                     "have %s; if you mean that, rename one", a, b, b, a);
     }
@@ -1137,7 +1199,7 @@ static int edf_slide__add_letter(edf_slide__letters *l, const char *name) {
   char *to = l->name[l->n];
   int n = 0;
   for (; n < EDF_SLIDE__LETTER - 1 && (edf__is_letter(name[n]) || edf__is_digit(name[n])); n++)
-    to[n] = edf__lower(name[n]);
+    to[n] = edf_slide__lower(name[n]);
   to[n] = 0;
   for (int k = 0; k < l->n; k++) if (!strcmp(l->name[k], to)) return 0;
   l->n++;
@@ -1211,34 +1273,6 @@ static void edf_slide__check_known(const edf_contraction *m) {
 /* ---- Functions of one entry   y[i] = f(x[i])     x.grad[i] += y.grad[i] f'(x[i])
    Each is an op, a line of f, a line of f' and a macro. p and q are the numbers of the state.
    They are computed in double. A slope of exactly 0 stops an infinite or NaN y.grad. ---- */
-static void edf_slide__function_forward(edf_node *y);
-static void edf_slide__function_backward(edf_node *y);
-#define EDF_SLIDE__FUNCTION(name, formula, gradient) \
-  { name, NULL, edf_slide__function_forward, edf_slide__function_backward, "y x", formula, \
-    gradient, EDF_TESTED, NULL }
-const edf_op edf_softplus_op =
-  EDF_SLIDE__FUNCTION("Softplus", "y[i] = ln(1 + exp(x[i]))",
-                      "x.grad[i] += y.grad[i] sigmoid(x[i])");
-const edf_op edf_leaky_relu_op =
-  EDF_SLIDE__FUNCTION("LeakyRelu", "y[i] = max(0, x[i]) + p min(0, x[i])",
-                      "x.grad[i] += y.grad[i] (1[x[i] > 0] + p 1[x[i] <= 0])");
-const edf_op edf_abs_op =
-  EDF_SLIDE__FUNCTION("Abs", "y[i] = max(x[i], -x[i])",
-                      "x.grad[i] += y.grad[i] (1[x[i] > 0] - 1[x[i] < 0])");
-const edf_op edf_sin_op =
-  EDF_SLIDE__FUNCTION("Sin", "y[i] = sin(x[i])", "x.grad[i] += y.grad[i] cos(x[i])");
-const edf_op edf_cos_op =
-  EDF_SLIDE__FUNCTION("Cos", "y[i] = cos(x[i])", "x.grad[i] -= y.grad[i] sin(x[i])");
-const edf_op edf_pow_op =
-  EDF_SLIDE__FUNCTION("Pow", "y[i] = x[i]^p", "x.grad[i] += y.grad[i] p x[i]^(p-1)");
-const edf_op edf_clamp_op =
-  EDF_SLIDE__FUNCTION("Clamp", "y[i] = min(max(x[i], p), q)",
-                      "x.grad[i] += y.grad[i] 1[p <= x[i]] 1[x[i] <= q]");
-static const edf_op edf_slide__clamp_below_op =
-  EDF_SLIDE__FUNCTION("Clamp", "y[i] = max(x[i], p)", "x.grad[i] += y.grad[i] 1[p <= x[i]]");
-static const edf_op edf_slide__clamp_above_op =
-  EDF_SLIDE__FUNCTION("Clamp", "y[i] = min(x[i], q)", "x.grad[i] += y.grad[i] 1[x[i] <= q]");
-
 static double edf_slide__f(const edf_op *is, double x, double p, double q) {
   if (is == &edf_softplus_op) return (x < 0 ? 0 : x) + log1p(exp(x < 0 ? x : -x));
   if (is == &edf_leaky_relu_op) return x > 0 ? x : p * x;
@@ -1275,6 +1309,32 @@ static void edf_slide__function_backward(edf_node *y) {
     edf_addgrad(y->in[0], i, slope == 0 ? 0 : (edf_real)((double)y->grad[i] * slope));
   }
 }
+#define EDF_SLIDE__FUNCTION(name, formula, gradient) \
+  { name, NULL, edf_slide__function_forward, edf_slide__function_backward, "y x", formula, \
+    gradient, EDF_TESTED, NULL }
+const edf_op edf_softplus_op =
+  EDF_SLIDE__FUNCTION("Softplus", "y[i] = ln(1 + exp(x[i]))",
+                      "x.grad[i] += y.grad[i] sigmoid(x[i])");
+const edf_op edf_leaky_relu_op =
+  EDF_SLIDE__FUNCTION("LeakyRelu", "y[i] = max(0, x[i]) + p min(0, x[i])",
+                      "x.grad[i] += y.grad[i] (1[x[i] > 0] + p 1[x[i] <= 0])");
+const edf_op edf_abs_op =
+  EDF_SLIDE__FUNCTION("Abs", "y[i] = max(x[i], -x[i])",
+                      "x.grad[i] += y.grad[i] (1[x[i] > 0] - 1[x[i] < 0])");
+const edf_op edf_sin_op =
+  EDF_SLIDE__FUNCTION("Sin", "y[i] = sin(x[i])", "x.grad[i] += y.grad[i] cos(x[i])");
+const edf_op edf_cos_op =
+  EDF_SLIDE__FUNCTION("Cos", "y[i] = cos(x[i])", "x.grad[i] -= y.grad[i] sin(x[i])");
+const edf_op edf_pow_op =
+  EDF_SLIDE__FUNCTION("Pow", "y[i] = x[i]^p", "x.grad[i] += y.grad[i] p x[i]^(p-1)");
+const edf_op edf_clamp_op =
+  EDF_SLIDE__FUNCTION("Clamp", "y[i] = min(max(x[i], p), q)",
+                      "x.grad[i] += y.grad[i] 1[p <= x[i]] 1[x[i] <= q]");
+static const edf_op edf_slide__clamp_below_op =
+  EDF_SLIDE__FUNCTION("Clamp", "y[i] = max(x[i], p)", "x.grad[i] += y.grad[i] 1[p <= x[i]]");
+static const edf_op edf_slide__clamp_above_op =
+  EDF_SLIDE__FUNCTION("Clamp", "y[i] = min(x[i], q)", "x.grad[i] += y.grad[i] 1[x[i] <= q]");
+
 static edf_node *edf_slide__function_at(const edf_op *is, const char *file, int line,
                                         edf_node *x, edf_real p, edf_real q) {
   edf_real state[2] = { p, q };
@@ -2105,7 +2165,8 @@ static void edf_slide__check_word(const edf__scan *s, const char *name) {
 /* ---- Names in hash tables. Names that differ in case only have one hash (FNV-1a). */
 static size_t edf_slide__hash(const char *name) {
   uint32_t hash = 2166136261u;
-  for (const char *c = name; *c; c++) hash = (hash ^ (unsigned char)edf__lower(*c)) * 16777619u;
+  for (const char *c = name; *c; c++)
+    hash = (hash ^ (unsigned char)edf_slide__lower(*c)) * 16777619u;
   return hash;
 }
 /* Returns where the newest line with this name on its left is, or will be. */
@@ -2124,9 +2185,94 @@ static void edf_slide__enter(edf_slide__statement *l) {
   *entry = l;
 }
 
+/* Returns the last line with this name on its left, or NULL. Lines of entries do not count. */
+static edf_slide__statement *edf_slide__line_of(const edf_slide__slide *all, const char *name) {
+  edf_slide__statement *l = *edf_slide__newest_line(all, name);
+  while (l && l->entry) l = l->older;
+  return l;
+}
+
+/* ---- Nodes by their names. */
+/* Joins the steps of a recurrence. It is called when the tensor of all steps is needed. */
+static edf_node *edf_slide__all_times(edf_slide__statement *l);
+
+/* Returns 1 for a node that was built inside a line, such as y3 for a part of y. It is no
+   tensor of the program. */
+static int edf_slide__is_inner(const edf_node *x) { return edf_slide__note_of(x)->inner; }
+/* Returns x. For a step of a recurrence, returns all steps, joined. */
+static edf_node *edf_slide__all_of(edf_node *x) {
+  edf_node *y = x;
+  if (x && edf_slide__note_of(x)->steps) {      /* Runs y at once if the steps have run.   */
+    int eager = edf.eager;
+    edf.eager = eager || x->ran == edf.feeds;
+    y = edf_slide__all_times((edf_slide__statement *)(uintptr_t)edf_slide__note_of(x)->steps);
+    edf.eager = eager;
+  }
+  return y;
+}
+
+/* Returns the newest tensor with this name among the first n nodes, or NULL. */
+static edf_node *edf_slide__newest_of(int n, const char *name) {
+  int i = n - 1;
+  while (i >= 0 && (edf_slide__is_inner(edf__nth(i)) ||
+                    strcmp(edf__nth(i)->name, name))) i--;
+  return edf_slide__all_of(i < 0 ? NULL : edf__nth(i));
+}
+static edf_node *edf_slide__newest(const char *name) {
+  return edf_slide__newest_of(edf__n_nodes(), name);
+}
+
+/* ---- The tensors that a text finds by name. A long text has a table of them. Returns where
+   this name is in the table, or will be. */
+static edf_node **edf_slide__place_of(const edf_slide__slide *all, const char *name) {
+  size_t k = edf_slide__hash(name) & (all->room - 1);
+  while (all->named[k] && strcmp(all->named[k]->name, name)) k = (k + 1) & (all->room - 1);
+  return &all->named[k];
+}
+static void edf_slide__enter_node(edf_slide__slide *all, edf_node *x) {
+  if (2 * all->n_named >= all->room) {   /* It is half full.                                  */
+    edf_node **was = all->named;
+    size_t room = all->room;
+    all->room = room ? 2 * room : 1024;
+    all->named = (edf_node **)edf_slide__tree(all->room * sizeof *all->named);
+    for (size_t k = 0; k < room; k++)
+      if (was[k]) *edf_slide__place_of(all, was[k]->name) = was[k];
+  }
+  edf_node **at = edf_slide__place_of(all, x->name);
+  all->n_named += !*at;
+  if (!*at || (*at)->kind <= x->kind) *at = x;
+}
+/* Enters the nodes that are new. Inputs come before Parameters, and these before CompNodes. */
+static void edf_slide__enter_new(edf_slide__slide *all) {
+  edf_node **list[] = { edf.inputs, edf.parameters, edf.compnodes };
+  const int n[] = { edf.n_inputs, edf.n_parameters, all->first };
+  for (int kind = 0; kind <= EDF_COMPNODE; kind++)
+    for (int *i = &all->seen[kind]; *i < n[kind]; ++*i)
+      if (!edf_slide__is_inner(list[kind][*i])) edf_slide__enter_node(all, list[kind][*i]);
+}
+/* Returns the newest tensor with this name that is no line of the text, or NULL. */
+static edf_node *edf_slide__newest_for(edf_slide__slide *all, const char *name) {
+  if (all->n_table < 512)
+    return edf_slide__newest_of(edf.n_inputs + edf.n_parameters + all->first, name);
+  edf_slide__enter_new(all);
+  return all->room ? edf_slide__all_of(*edf_slide__place_of(all, name)) : NULL;
+}
+
+/* Returns the number of an operand of a composition, or -1. The operands are the names that no
+   line defines, in the order in which they first appear. */
+static int edf_slide__operand_named(const edf_slide__slide *all, const char *name) {
+  int f = all->operands.n_ref - 1;
+  while (f > 0 && strcmp(all->operands.ref[f].name, name)) f--;
+  return f - 1;
+}
+/* Returns the node of a name that no line defines, or NULL. A composition knows only its
+   operands. An operand that is NULL is zero. */
+static edf_node *edf_slide__known(edf_slide__slide *all, const char *name) {
+  int k = edf_slide__operand_named(all, name);
+  return !all->in ? edf_slide__newest_for(all, name) : k < 0 ? NULL : all->in[k];
+}
+
 /* ---- Reading an expression. */
-static edf_slide__statement *edf_slide__line_of(const edf_slide__slide *all, const char *name);
-static edf_node *edf_slide__known(edf_slide__slide *all, const char *name);
 static edf_slide__expr *edf_slide__read_sum(edf_slide__statement *l);
 static edf_slide__expr *edf_slide__read_product(edf_slide__statement *l,
                                                 edf_slide__expr *first);
@@ -2334,7 +2480,7 @@ static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces) {
   if (which == 1 && edf__is_digit(edf__peek(s))) {
     for (int f = 0; f < e->n_ref; f++) used |= !strcmp(e->ref[f].name, x->at);
     for (int i = 0; i < n && x->which >= n && !used; i++)
-      if (!edf__compare_names(e->index[i].name, x->at))
+      if (!edf_slide__compare_names(e->index[i].name, x->at))
         edf__syntax(s, x->at, "%s is not an index of this line, but %s is", x->at,
                     e->index[i].name);
     if (x->which >= n && !used)
@@ -2358,7 +2504,7 @@ static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces) {
 
 static edf_slide__expr *edf_slide__read_number_expr(edf_slide__statement *l) {
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_NUMBER, l->m.e.scan->at, NULL);
-  x->number = edf__read_number(l->m.e.scan);
+  x->number = edf_slide__read_number(l->m.e.scan);
   return x;
 }
 
@@ -2407,7 +2553,7 @@ static edf_slide__expr *edf_slide__read_over(edf_slide__statement *l, const char
     x->in = edf_slide__read_sum(l);
     if (f == EDF_SLIDE__NORMALIZE_OVER && edf__accept(s, ',')) {
       edf__peek(s);
-      x->number = edf__read_number(s);
+      x->number = edf_slide__read_number(s);
     }
     edf__expect(s, ')', "')'", "");
     x->in = edf_slide__read_power(l, x->in);
@@ -2568,85 +2714,6 @@ static void edf_slide__read_statement(edf_slide__slide *all, edf__scan *s) {
   l->whole = 1;
 }
 
-/* Joins the steps of a recurrence. It is called when the tensor of all steps is needed. */
-static edf_node *edf_slide__all_times(edf_slide__statement *l);
-
-/* Returns 1 for a node that was built inside a line, such as y3 for a part of y. It is no
-   tensor of the program. */
-static int edf_slide__is_inner(const edf_node *x) { return edf_slide__note_of(x)->inner; }
-/* Returns x. For a step of a recurrence, returns all steps, joined. */
-static edf_node *edf_slide__all_of(edf_node *x) {
-  edf_node *y = x;
-  if (x && edf_slide__note_of(x)->steps) {      /* Runs y at once if the steps have run.   */
-    int eager = edf.eager;
-    edf.eager = eager || x->ran == edf.feeds;
-    y = edf_slide__all_times((edf_slide__statement *)(uintptr_t)edf_slide__note_of(x)->steps);
-    edf.eager = eager;
-  }
-  return y;
-}
-
-/* Returns the newest tensor with this name among the first n nodes, or NULL. */
-static edf_node *edf_slide__newest_of(int n, const char *name) {
-  int i = n - 1;
-  while (i >= 0 && (edf_slide__is_inner(edf__nth(i)) ||
-                    strcmp(edf__nth(i)->name, name))) i--;
-  return edf_slide__all_of(i < 0 ? NULL : edf__nth(i));
-}
-static edf_node *edf_slide__newest(const char *name) {
-  return edf_slide__newest_of(edf__n_nodes(), name);
-}
-
-/* ---- The tensors that a text finds by name. A long text has a table of them. Returns where
-   this name is in the table, or will be. */
-static edf_node **edf_slide__place_of(const edf_slide__slide *all, const char *name) {
-  size_t k = edf_slide__hash(name) & (all->room - 1);
-  while (all->named[k] && strcmp(all->named[k]->name, name)) k = (k + 1) & (all->room - 1);
-  return &all->named[k];
-}
-static void edf_slide__enter_node(edf_slide__slide *all, edf_node *x) {
-  if (2 * all->n_named >= all->room) {   /* It is half full.                                  */
-    edf_node **was = all->named;
-    size_t room = all->room;
-    all->room = room ? 2 * room : 1024;
-    all->named = (edf_node **)edf_slide__tree(all->room * sizeof *all->named);
-    for (size_t k = 0; k < room; k++)
-      if (was[k]) *edf_slide__place_of(all, was[k]->name) = was[k];
-  }
-  edf_node **at = edf_slide__place_of(all, x->name);
-  all->n_named += !*at;
-  if (!*at || (*at)->kind <= x->kind) *at = x;
-}
-/* Enters the nodes that are new. Inputs come before Parameters, and these before CompNodes. */
-static void edf_slide__enter_new(edf_slide__slide *all) {
-  edf_node **list[] = { edf.inputs, edf.parameters, edf.compnodes };
-  const int n[] = { edf.n_inputs, edf.n_parameters, all->first };
-  for (int kind = 0; kind <= EDF_COMPNODE; kind++)
-    for (int *i = &all->seen[kind]; *i < n[kind]; ++*i)
-      if (!edf_slide__is_inner(list[kind][*i])) edf_slide__enter_node(all, list[kind][*i]);
-}
-/* Returns the newest tensor with this name that is no line of the text, or NULL. */
-static edf_node *edf_slide__newest_for(edf_slide__slide *all, const char *name) {
-  if (all->n_table < 512)
-    return edf_slide__newest_of(edf.n_inputs + edf.n_parameters + all->first, name);
-  edf_slide__enter_new(all);
-  return all->room ? edf_slide__all_of(*edf_slide__place_of(all, name)) : NULL;
-}
-
-/* Returns the number of an operand of a composition, or -1. The operands are the names that no
-   line defines, in the order in which they first appear. */
-static int edf_slide__operand_named(const edf_slide__slide *all, const char *name) {
-  int f = all->operands.n_ref - 1;
-  while (f > 0 && strcmp(all->operands.ref[f].name, name)) f--;
-  return f - 1;
-}
-/* Returns the node of a name that no line defines, or NULL. A composition knows only its
-   operands. An operand that is NULL is zero. */
-static edf_node *edf_slide__known(edf_slide__slide *all, const char *name) {
-  int k = edf_slide__operand_named(all, name);
-  return !all->in ? edf_slide__newest_for(all, name) : k < 0 ? NULL : all->in[k];
-}
-
 /* Reads a declaration, x[b,784]. Creates x unless the graph has x with the same shape. */
 static void edf_slide__read_declaration(edf_slide__slide *all, edf__scan *s, int is_input) {
   const edf__site *at = &all->site;
@@ -2683,12 +2750,6 @@ static void edf_slide__read_line(edf_slide__slide *all, edf__scan *s) {
   *s = before;
   edf_slide__read_statement(all, s);
 }
-/* Returns the last line with this name on its left, or NULL. Lines of entries do not count. */
-static edf_slide__statement *edf_slide__line_of(const edf_slide__slide *all, const char *name) {
-  edf_slide__statement *l = *edf_slide__newest_line(all, name);
-  while (l && l->entry) l = l->older;
-  return l;
-}
 
 /* ==== >>resolve  Names to tensors, indices and sizes ====================================== */
 /* ---- Names without brackets: scalars, values of indices, and sizes of indices (capitals).
@@ -2697,7 +2758,7 @@ static int edf_slide__index_for(const edf_equation *e, const char *name) {
   int found = -1;
   for (int i = 0; i < e->n_index; i++) {
     if (!strcmp(e->index[i].name, name)) return i;
-    if (edf__is_capital(name) && !edf__compare_names(e->index[i].name, name))
+    if (edf_slide__is_capital(name) && !edf_slide__compare_names(e->index[i].name, name))
       found = i;
   }
   return found;
@@ -2711,7 +2772,7 @@ static void edf_slide__resolve_name(edf_slide__statement *l, edf_slide__expr *x)
   edf_slide__statement *by = edf_slide__line_of(l->slide, x->at);
   edf_node *node = by ? NULL : edf_slide__known(l->slide, x->at);
   int scalar = by ? by->m.e.ref->rank == 0 : node && node->rank == 0;
-  x->number = edf__is_capital(x->at);
+  x->number = edf_slide__is_capital(x->at);
   x->which = i;
   if (scalar && i >= 0)
     edf__syntax(s, x->at, "%s is a scalar and an index here: rename one", x->at);
@@ -2765,7 +2826,8 @@ static const char *edf_slide__first_with(const edf_slide__statement *l,
 
 static int edf_slide__count_letters(const char *name) {
   int n = 0;
-  for (; *name; name++) n += (edf__lower(*name) != edf__upper(*name)) || (*name & 0xC0) == 0xC0;
+  for (; *name; name++)
+    n += edf_slide__lower(*name) != edf_slide__upper(*name) || (*name & 0xC0) == 0xC0;
   return n;
 }
 /* Returns 1 if name a is name b with one letter more: Inn and In. */
@@ -2793,14 +2855,14 @@ static void edf_slide__check_single(const edf_equation *e, const char *at, unsig
 static void edf_slide__check_bound(const edf_slide__statement *l, const edf_slide__expr *x,
                                    unsigned open) {
   const char *c = edf_slide__first_of(&l->m.e, open);
-  for (int i = 0; c && edf__is_capital(c) && i < l->m.e.n_index; i++)    /* i rather than I   */
-    if (open >> i & 1 && !edf__compare_names(l->m.e.index[i].name, c)) open &= ~0u << i;
+  for (int i = 0; c && edf_slide__is_capital(c) && i < l->m.e.n_index; i++)   /* i, not I */
+    if (open >> i & 1 && !edf_slide__compare_names(l->m.e.index[i].name, c)) open &= ~0u << i;
   c = edf_slide__first_of(&l->m.e, open);
   const char *at = edf_slide__first_with(l, x, open & (~open + 1));
   if (!c) return;
   if (!at) at = x->at;
   edf_slide__check_single(&l->m.e, at, open);
-  if (edf__is_capital(c))
+  if (edf_slide__is_capital(c))
     edf__syntax(l->m.e.scan, at, "%s is not summed here. Write sum_%s, or (1/%s) sum_%s for "
                 "the mean", c, c, c, c);
   const char *lookup = "";
@@ -2812,7 +2874,7 @@ static void edf_slide__check_bound(const edf_slide__statement *l, const edf_slid
 static unsigned edf_slide__small_letters(const edf_slide__statement *l) {
   unsigned small = 0;
   for (int i = 0; i < l->m.e.n_index; i++)
-    small |= (unsigned)!edf__is_capital(l->m.e.index[i].name) << i;
+    small |= (unsigned)!edf_slide__is_capital(l->m.e.index[i].name) << i;
   return small;
 }
 
@@ -3142,7 +3204,8 @@ static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
     if (p->factor[i] && l->m.extent[i] < 0)
       edf__syntax(l->m.e.scan, p->at, "%s is a new Parameter, and nothing gives the size of "
                   "%s: add '| %s<64' at the end of the line%s", r->name, c, c,
-                  edf__is_capital(c) ? ", or write an index that another tensor has" : "");
+                  edf_slide__is_capital(c)
+                      ? ", or write an index that another tensor has" : "");
   }
   edf_slide__reach(&l->m, p, &least, &greatest);
   if (greatest < 0 || greatest >= 1000000000)
@@ -3154,7 +3217,7 @@ static int edf_slide__new_extent(const edf_slide__statement *l, int f, int d) {
 /* Stops if the names of a new tensor r and of a tensor of equal rank differ only in case. */
 static void edf_slide__compare_new(const edf__scan *s, const edf_ref *r, const char *name,
                                    int rank) {
-  if (rank == r->rank && !edf__compare_names(name, r->name))
+  if (rank == r->rank && !edf_slide__compare_names(name, r->name))
     edf__syntax(s, r->name, "%s is not defined. Did you mean %s? If it is new, declare it: "
                 "parameter %s[...]", r->name, name, r->name);
 }
@@ -5382,7 +5445,7 @@ static edf__scan *edf_slide__begin_text(edf_slide__slide *all, const edf__site *
                                         const char *what, const char *text, int n) {
   size_t lines = 1;
   all->site = *at;
-  all->scan = edf__scan_of(at, what, text, n, n, "\t\r");
+  all->scan = edf__scan_of(at, what, text, n, n, "\t\r", edf_slide__type_signs);
   edf_slide__join_lines((char *)all->scan.at);
   for (const char *c = all->scan.at; *c; c++) lines += *c == '\n';
   all->line = (edf_slide__statement *)edf_slide__tree(lines * sizeof *all->line);
@@ -5630,7 +5693,7 @@ edf_node *edf_find(const char *name) {
   for (int i = 0, most = -1; !x && i < edf__n_nodes(); i++) {
     const char *other = edf__nth(i)->name;
     int n = 0;                           /* length of the common beginning of both names      */
-    while (name[n] && edf__upper(name[n]) == edf__upper(other[n])) n++;
+    while (name[n] && edf_slide__upper(name[n]) == edf_slide__upper(other[n])) n++;
     if (n > most) near = edf__nth(i);
     if (n > most) most = n;
   }
@@ -5686,8 +5749,8 @@ static const edf_node *edf_slide__node_of(const edf_node *y, const edf_ref *r) {
 /* Returns a name with its first letter as a capital. A Greek delta may stand before it. */
 static const char *edf_slide__capital(const char *name) {
   const char *c = name;
-  while (*c && edf__lower(*c) == edf__upper(*c)) c++;
-  return *c ? edf__text("%.*s%c%s", (int)(c - name), name, edf__upper(*c), c + 1) : name;
+  while (*c && edf_slide__lower(*c) == edf_slide__upper(*c)) c++;
+  return *c ? edf__text("%.*s%c%s", (int)(c - name), name, edf_slide__upper(*c), c + 1) : name;
 }
 
 /* Writes an index. In a loop an index is lower-case, unless two would then be equal. Elsewhere
@@ -5700,13 +5763,13 @@ static void edf_slide__write_letter(edf_page *out, const char *before, const edf
   for (const edf_place *p = e->ref->place; p < e->ref->place + e->ref->rank; p++)
     left |= p->by && edf_slide__ref_has(&e->ref[p->by]) >> i & 1;
   for (int k = 0; k < e->n_index; k++)
-    same |= k != i && !edf__compare_names(name, e->index[k].name);
-  while (*first && edf__lower(*first) == edf__upper(*first)) first++;
-  int capital = !in_loop && !left && !edf__is_capital(name), none = same || !*first;
+    same |= k != i && !edf_slide__compare_names(name, e->index[k].name);
+  while (*first && edf_slide__lower(*first) == edf_slide__upper(*first)) first++;
+  int capital = !in_loop && !left && !edf_slide__is_capital(name), none = same || !*first;
   edf_write(out, capital && none ? "%sS_" : "%s", before);
   for (const char *c = name; *c; c++)
-    edf_write(out, "%c", in_loop && !same ? edf__lower(*c)
-              : capital && !none && c == first ? edf__upper(*c) : *c);
+    edf_write(out, "%c", in_loop && !same ? edf_slide__lower(*c)
+              : capital && !none && c == first ? edf_slide__upper(*c) : *c);
 }
 
 static void edf_slide__write_ref(edf_page *out, const edf_node *y, const edf_ref *r,
@@ -5931,7 +5994,8 @@ static void edf_slide__write_loops(edf_page *out, const edf_node *y, const edf_t
   for (int i = 0; i < e->n_index; i++) {
     if (!e->index[i].left && !(edf_slide__term_has(e, t) >> i & 1)) continue;
     int k = n++;
-    for (; k > 0 && edf__compare_names(e->index[i].name, e->index[list[k - 1]].name) < 0; k--)
+    const char *name = e->index[i].name;
+    for (; k > 0 && edf_slide__compare_names(name, e->index[list[k - 1]].name) < 0; k--)
       list[k] = list[k - 1];
     list[k] = i;
   }
@@ -5992,12 +6056,12 @@ static char edf_slide__free_letter(const edf_slide__formula *f, char index) {
   char letter = 'i';
   for (int d = 0; d < f->letters.n; d++)
     if (*f->letters.name[d] == letter) { letter++; d = -1; }
-  return index == 'N' ? edf__upper(letter) : letter;
+  return index == 'N' ? edf_slide__upper(letter) : letter;
 }
 /* Adds the indices of the node for which an index of the formula stands. */
 static void edf_slide__add_range(const edf_slide__formula *f, char index,
                                  edf_slide__letters *to) {
-  char c = edf__lower(index);
+  char c = edf_slide__lower(index);
   int n = f->letters.n, begin = n - f->row, from = strchr("ktu", c) ? begin + (c == 'u') : 0;
   if (c == 'n') index = edf_slide__free_letter(f, index);
   if (!strchr("ibktu", c)) { to->name[to->n++][0] = index; return; }
