@@ -23,7 +23,7 @@ help:
 	@echo 'make check      the tests in double at -O0, while you write; TESTS="nodes graph"'
 	@echo 'make test       the tests; TESTS="nodes graph"'
 	@echo 'make test-all   the other tests: platforms, fuzzing, the GPU emulation'
-	@echo 'make oracle     compare random programs with version 2.0; SEED=1 COUNT=300'
+	@echo 'make oracle     compare random programs with version 3.0; SEED=1 COUNT=300'
 	@echo 'make mutants    put mistakes into edf.h: do the tests find them? ARGS="34 60"'
 	@echo 'make doctor     how often is the doctor of edf/lab.h right? Two minutes'
 	@echo 'make bench      time of a step; MODELS="mlp_a lenet lstm gpt"; see bench/README.md'
