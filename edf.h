@@ -603,7 +603,7 @@ static inline edf_node *edf__the_same(edf_node *node) { return node; }
    edf_shape_by(y, "bj = Ij, bI") is for shape functions. It sets the shape of y from its
    inputs, in their order.
    Errors: an index with two sizes, an operand with another number of dimensions, and an index
-   on the left alone beside one in a factor alone. */
+   that is only on the left beside one that is only in one factor. */
 typedef enum {                           /* an array of a node                                */
   EDF_VALUE, EDF_GRAD, EDF_M, EDF_S,
   EDF_OWN                                /* what a device keeps from Forward to Backward      */
@@ -2296,8 +2296,8 @@ static void edf__begin_spec(edf__spec *s, const char *spec, edf_node *y) {
   s->y = y;
 }
 
-/* Stops if one index is on the left alone, and another one in one factor alone. The first
-   would be a repetition and the second a sum, but most likely they are one index. */
+/* Stops if one index is only on the left, and another one only in one factor. The first would
+   be a repetition and the second a sum, but most likely they are one index. */
 static void edf__check_spec(const edf__spec *s) {
   const char *left = NULL, *right = NULL;
   for (int k = 0; k < s->nest.n; k++) {
@@ -2307,8 +2307,9 @@ static void edf__check_spec(const edf__spec *s) {
     if (s->in[k] == 1u << EDF_A || s->in[k] == 1u << EDF_B) right = index;
   }
   if (left && right)
-    edf__fail_spec(s, edf__text("index %s is on the left alone, and %s in one factor alone: "
-                                "are they one? Two calls can repeat and sum", left, right));
+    edf__fail_spec(s, edf__text("index %s is only on the left, and %s only in one factor: one "
+                                "index needs one letter (two calls can sum over %s, and repeat "
+                                "along %s)", left, right, right, left));
 }
 edf_nest edf_nest_of(const char *spec, edf_node *const of[3]) {
   edf__spec s;
