@@ -2,8 +2,9 @@
    C99 and C++11. Needs the C library alone. MIT licence (at the end of the file).
 
    A program declares Inputs and Parameters and computes CompNodes from them. Three passes run:
-   Forward computes values, Backward computes gradients, SGD moves the Parameters. The code of a
-   node is loops, as for numpy.einsum. One kernel runs them:
+   Forward computes values, Backward computes gradients, SGD moves the Parameters. A node has a
+   C function for each of the first two. Sums of products are written as loops over indices, and
+   one kernel runs them. This is s[b,j] = sum_I W[I,j] x[b,I]:
 
        edf_loops("bj = Ij, bI", edf_values(s), edf_values(W), edf_values(x));
 
@@ -16,7 +17,8 @@
      - A value is a plain row-major C array: print y->value[3] in a debugger.
      - A mistake stops the program with names, shapes and source lines.
      - After Backward(loss) every grad is the derivative of the mean of loss.
-     - Nothing is clamped. NaN and infinity pass through unchanged.
+     - Nothing is clamped. NaN and infinity pass through, unless a mask or a slope of exactly 0
+       (Relu, Square) stops them.
    Input, Parameter and CompNode are three names of one C type, edf_node. So any node can be an
    operand, and C needs no casts. The price: edf_feed(h, data, 1) compiles for a CompNode h, and
    stops only when it runs. These calls check the kind and name it in their errors:
@@ -24,8 +26,9 @@
      Parameter  edf_update edf_init_uniform edf_init_normal edf_set, the statistics of BatchNorm
      CompNode   edf_backward edf_gradcheck edf_formula edf_expect_mismatch edf_check_backward
                 edf_doctor edf_check
-   It will not have operator overloading, a class hierarchy of layers, configuration files,
-   plugins, several number types in one graph, or a thread pool.
+   "The slides" are those of the university course for which EDF was written.
+   The framework will not have operator overloading, a class hierarchy of layers, configuration
+   files, plugins, several number types in one graph, or a thread pool.
 
    Reading guide. Search for >>name. `make lines` prints the length of each chapter.
      The interface, all that a program can use:
@@ -81,8 +84,9 @@
    EDF_NO_SHORT_NAMES  -              defines only names that begin with edf or EDF_
    EDF_DEBUG           -              values start as NaN, and each pass reports the first NaN
    EDF_NO_DEBUG        -              removes printing, checking and stepping
-   EDF_PANIC(message)  print, abort   handles an error; it may longjmp, it must not return.
-                                      The message lasts until the next call.
+   EDF_PANIC(message)  print, abort   handles an error. It may longjmp, and must not return. The
+                                      message lasts until the next call. After a longjmp the
+                                      failed call has done a part of its work.
    EDF_MALLOC(n) EDF_FREE(p)          replace the C library's; define both or neither
    With OpenMP (-fopenmp) large products and loops run on all its threads. Set OMP_NUM_THREADS,
    and keep a BLAS at one thread.                                                            */
@@ -174,8 +178,10 @@ struct edf_node {
   unsigned     batched;                  /* bit d is 1 if dim[d] depends on the batch         */
   unsigned long ran;                     /* edf.feeds when forward last ran                   */
   char         active;                   /* 1 if the pass includes it                         */
-  char         needs_grad;               /* 1 if a Parameter or a wanted node reaches it      */
-  char         reached;                  /* 1 if the last Backward reached it                 */
+  char         needs_grad;               /* 1 if it depends on a Parameter that is not frozen */
+                                         /* or on a wanted node, by nodes with a backward     */
+  char         reached;                  /* 1 if the last Backward gave it a gradient, or     */
+                                         /* with edf.accumulate an earlier one                */
   char         mismatch_expected;        /* 1 after edf_expect_mismatch                       */
   /* private */
   char         wanted;                   /* 1 after edf_want_grad                             */
@@ -186,7 +192,8 @@ struct edf_node {
   void       (*check)(const edf_node *); /* stops at a wrong class number; or NULL            */
   struct edf__planned *planned;          /* the plans of its loops                            */
   const char  *label;                    /* the last text h@119 of edf_label, or NULL         */
-  unsigned long long version;            /* newest move of a Parameter that its value knows   */
+  unsigned long long version;            /* number of the newest move of a Parameter that is  */
+                                         /* in its value: see >>core                          */
 };
 
 /* A text that grows, from { NULL, 0 }: see edf_write. */
@@ -201,8 +208,9 @@ typedef struct edf_note {
   void (*print)(edf_page *to, const edf_node *y, int backward);    /* NULL: as its op says    */
 } edf_note;
 
-/* A kind of node. Its formulas are in the notation of edf/slide.h. There the index i stands for
-   all indices, k for the last ones, which form a row, and b for those before the row. */
+/* A kind of node. Its formulas are in the notation of edf/slide.h. The index i stands for all
+   indices. k and n stand for the last ones, which form a row, and b for those before the row. A
+   capital K is summed over. A K alone, as in "/ K", is the number of its values. */
 typedef struct edf_op {
   const char *name;                      /* "Tanh"                                            */
   void (*shape)(edf_node *);             /* NULL: the shape of the first input                */
@@ -217,7 +225,11 @@ typedef struct edf_op {
 enum {                                   /* the flags of an op                                */
   EDF_LOOPS = 1,                         /* its code adds to gradients by edf_loops and       */
                                          /* edf_run alone, and writes the value by them       */
-  EDF_TESTED = 2                         /* edf_gradcheck need not check such a node alone    */
+  EDF_TESTED = 2,                        /* edf_gradcheck need not check such a node alone    */
+  EDF_HELD = 4,                          /* It has no gradient on purpose, as stop(x):        */
+                                         /* edf_gradcheck holds its value                     */
+  EDF_MASKS = 8                          /* An infinity in its value, or in the logarithm of  */
+                                         /* its value, is a mask: no mistake for edf_find_nan */
 };
 
 /* The events of which edf.told is notified: see "For companions and tools" below. */
@@ -252,16 +264,16 @@ typedef struct edf_graph {
   int direction;                         /* of the pass: 1 forward, -1 backward, 0 none       */
   edf_node *running;                     /* the node whose code runs, or NULL                 */
   int looking;                           /* 1 while a call that only looks runs passes        */
-  int gradients;                         /* EDF__NO_GRADIENTS, or used or new ones            */
+  int gradients;                         /* whether a step may use them: EDF__NO_GRADIENTS    */
   int batch;                             /* the batch of the present shapes, 0 if unknown     */
   const char *batch_name;                /* "b"                                               */
   int n_packages;                        /* parameter structs made so far                     */
   struct edf__block *nodes[4];           /* the nodes themselves, see >>memory                */
   struct edf__block *kept;               /* memory that edf_clear frees                       */
   struct edf__block *computed;           /* memory that edf_clear_compnodes frees too         */
-  struct edf__block *trees;              /* memory of a text until its nodes are built        */
+  struct edf__block *scratch;            /* memory of one call, such as edf_gradcheck         */
   struct edf__workspace *workspace;      /* of the kernel, one for each thread                */
-  unsigned clears;                       /* the count of clears after its last one            */
+  unsigned clears;                       /* the count of all clears, after the last one here  */
   const char *file;                      /* of the call that runs, for messages               */
   int line;
 } edf_graph;
@@ -303,15 +315,15 @@ edf_node *edf_compnode_at(const char *file, int line, const char *op, void (*sha
      #define Cube(x) edf_node1(&cube_op, __FILE__, __LINE__, x)
    edf_node_at makes a node of n operands. Its state is a copy of `bytes` bytes, or empty if
    `state` is NULL. In the formulas the index i stands for all indices, and p for the first
-   edf_real of the state. EDF_LOOPS on a backward that calls edf_addgrad is a wrong gradient,
-   because a gradient then counts as 0, whatever its memory holds.
+   edf_real of the state. Do not set EDF_LOOPS if backward calls edf_addgrad: with this flag
+   x.grad still has old numbers, and the first edf_loops overwrites them.
    Errors: as edf_compnode. */
 edf_node *edf_node1(const edf_op *op, const char *file, int line, edf_node *x);
 edf_node *edf_node2(const edf_op *op, const char *file, int line, edf_node *a, edf_node *b);
 edf_node *edf_node_at(const edf_op *op, const char *file, int line, int n, edf_node **in,
                       const void *state, size_t bytes);
 
-/* Adds d to x.grad[i] if x has a gradient: x.addgrad on the slides. */
+/* Adds d to x.grad[i] if x has a gradient. */
 static inline void edf_addgrad(edf_node *x, size_t i, edf_real d) {
   if (x->grad) x->grad[i] += d;
 }
@@ -326,7 +338,8 @@ void *edf_state(edf_node *y, size_t bytes);
 edf_node *edf_name(edf_node *node, const char *name);
 const char *edf_label(const edf_node *node);
 
-/* Asks for the gradient of an Input, or of a node computed from Inputs alone. Returns it. */
+/* Asks Backward for the gradient of an Input, or of a node computed from Inputs alone. Returns
+   the node. */
 edf_node *edf_want_grad(edf_node *node);
 
 /* Gives an Input `batch` rows of data. All Inputs of a pass that have a batch get the same
@@ -404,9 +417,9 @@ edf_real *edf_grad(edf_node *node);
 void edf_push(edf_node *node);
 void edf_push_grad(edf_node *node);
 
-/* ---- Nodes and their formulas --------------------------------------------------------------
-   Each is a macro that adds the source line. dx is x.grad. In an element-wise node one index
-   stands for all. The name of an op is that of its node: edf_tanh_op. */
+/* ---- Nodes and their formulas. Each is a macro that adds the source line. dx is x.grad, dy is
+   y.grad, and 1[y > 0] is 1 if y > 0, else 0. In an element-wise node one index stands for all.
+   The name of an op is that of its node: edf_tanh_op. */
 #define EDF__NODE1(name, x)    edf_node1(&edf_##name##_op, EDF__HERE, x)
 #define EDF__NODE2(name, a, b) edf_node2(&edf_##name##_op, EDF__HERE, a, b)
 extern const edf_op edf_sigmoid_op, edf_tanh_op, edf_relu_op, edf_exp_op, edf_log_op,
@@ -414,8 +427,9 @@ extern const edf_op edf_sigmoid_op, edf_tanh_op, edf_relu_op, edf_exp_op, edf_lo
     edf_mean_op, edf_affine_op, edf_softmax_op, edf_log_loss_op, edf_softmax_log_loss_op,
     edf_bce_loss_op, edf_dropout_op, edf_reshape_op;
 
-/* Affine: s[b,j] = W[I,j] x[b,I] - B[j]. The bias is subtracted, as on the slides. x has rank 1
-   to 4. W [n_in, n_out] starts uniform with variance 1/n_in, and B [n_out] starts as 0. */
+/* Affine: s[b,j] = W[I,j] x[b,I] - B[j]. The bias is subtracted, as on the slides. I is the
+   last dimension of x, and b stands for those before it. W [n_in, n_out] starts uniform with
+   variance 1/n_in, and B [n_out] starts as 0. */
 typedef struct { edf_node *w, *b; } edf_affine_package;
 #define edf_affine_params(n_in, n_out) edf_affine_params_at(EDF__HERE, n_in, n_out)
 #define edf_affine(...)                edf_affine_at(EDF__HERE, __VA_ARGS__)
@@ -424,7 +438,7 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
 
 #define edf_sigmoid(x) EDF__NODE1(sigmoid, x)        /* y = 1/(1+exp(-x))    dx += dy y (1-y) */
 #define edf_tanh(x)    EDF__NODE1(tanh, x)           /* y = tanh(x)          dx += dy (1-y^2) */
-#define edf_relu(x)    EDF__NODE1(relu, x)           /* y = max(0, x)        dx += dy [y > 0] */
+#define edf_relu(x)    EDF__NODE1(relu, x)           /* y = max(0, x)        dx += dy 1[y > 0]*/
 
 /* y = a + b, a - b, a b, a / b. The shapes are equal, or one operand has the last dimensions
    of the other and is repeated along the rest. */
@@ -459,7 +473,8 @@ edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_
    MSE: the scalar (1/n) sum_i (a[i] - b[i])^2.
    MaskedMean: the scalar sum_i m[i] x[i] / sum_i m[i], with m 0 or 1. If m[i] is 0, x[i] has no
    influence, also if it is NaN.
-   The shapes are as for Sub and Mul; for BCELoss they are equal. */
+   The shapes are as for Sub and Mul: a shorter m is repeated, and each repetition counts. For
+   BCELoss they are equal. */
 #define edf_bce_loss(s, y)    EDF__NODE2(bce_loss, s, y)
 #define edf_mse(a, b)         edf_mse_at(EDF__HERE, a, b)
 #define edf_masked_mean(x, m) edf_masked_mean_at(EDF__HERE, x, m)
@@ -478,7 +493,8 @@ edf_node *edf_dropout_at(const char *file, int line, edf_node *x, double rate);
 edf_node *edf_reshape_at(const char *file, int line, edf_node *x, const char *decl, ...)
     EDF__PRINTF(4, 5);
 
-/* ---- Random numbers, the same on every platform. edf_seed starts them again. */
+/* ---- Random numbers. They are the same on every platform, but the last bit of edf_normal may
+   differ: it uses log and cos of the C library. edf_seed starts them again. */
 void     edf_seed(unsigned long long seed);
 edf_real edf_uniform(edf_real lo, edf_real hi);               /* in [lo, hi)                  */
 edf_real edf_normal(edf_real mean, edf_real deviation);       /* by Box and Muller            */
@@ -512,8 +528,9 @@ void edf_adam_slides(edf_real eta, edf_real beta1, edf_real beta2, edf_real eps)
 #define edf_adamw(...)       EDF__CALL(edf_adamw(__VA_ARGS__))
 #define edf_adam_slides(...) EDF__CALL(edf_adam_slides(__VA_ARGS__))
 
-/* Between Backward and the step, edf_clip multiplies all gradients by min(1, most/|g|) and
-   returns their joint norm |g|, edf_l2 adds gamma p to them, and edf_l1 adds gamma sign(p). */
+/* These calls stand between Backward and the step. They change the gradients of all Parameters
+   that the step will move. edf_clip multiplies them by min(1, most/|g|), and returns |g|, the
+   norm of all together. edf_l2 adds gamma p, and edf_l1 adds gamma sign(p). */
 double edf_clip(double most);
 void edf_l2(edf_real gamma);
 void edf_l1(edf_real gamma);
@@ -536,18 +553,20 @@ edf_node *edf_formula(edf_node *node, const char *forward, const char *backward)
 
 /* Compares the backward of a node with central differences, and prints a report. First each
    node of your own that `node` depends on is checked alone, on a copy with copies of its
-   inputs. Its contract: forward writes every entry, backward adds, is linear in y.grad, and
-   gives the same again and without the gradient of another input. Its derivative: d/dx sum_i
-   r[i] y[i] under random numbers r. If all are right, `node` is checked through the graph, for
-   every Parameter and wanted Input. A Stop keeps its value. A line names what is not checked.
-   For a wrong gradient the report names the worst entry and the likely mistake.
-   Returns the worst |a - n| / (|a| + |n| + floor), or 1 if a node breaks its contract: a is
-   the gradient by backward, n the numeric one, floor 1/1000 (float: 1/20) of the tensor's
-   largest, plus rounding. Right is at most 1e-6, in float 5e-3: a gradient that is wrong by 3
-   percent shows. cc -DEDF_REAL=double sees smaller mistakes. At most 1000 entries of a tensor
-   are tried. Kinks are skipped.
-   At its end edf_gradcheck restores the graph, as edf_restore does, so that it changes nothing.
-   Errors: as edf_forward_to and edf_backward. */
+   inputs. It has to keep a contract. forward writes every entry. backward adds to the
+   gradients, and is linear in y.grad. A second run gives the same. A run without the gradient
+   of another input gives the same. Then its derivative is checked: y.grad is random numbers
+   r, and x.grad must be the derivative of sum_i r[i] y[i]. If all are right, `node` is
+   checked through the graph, for every Parameter and wanted Input. A Stop keeps its value. A
+   line names what is not checked. For a wrong gradient the report names the worst entry and
+   the likely mistake. The error of an entry is |a - n| / (|a| + |n| + floor). a is the
+   gradient by backward, and n the numeric one. floor is 1/1000 (in float 1/20) of the
+   tensor's largest entry, plus rounding. Returns the worst error, or 1 if a node breaks its
+   contract. Right is at most 1e-6, in float 5e-3, so a gradient that is wrong by 3 percent
+   shows. cc -DEDF_REAL=double sees smaller mistakes. At most 1000 entries of a tensor are
+   tried. A kink is skipped: a point without a derivative, such as 0 of Relu. At its end
+   edf_gradcheck restores the graph, as edf_restore does, so that it changes nothing. Errors:
+   as edf_forward_to and edf_backward. */
 double edf_gradcheck(edf_node *node);
 
 /* Declares that the backward of a node is not its derivative. Nothing is compared through the
@@ -596,10 +615,11 @@ static inline edf_node *edf__the_same(edf_node *node) { return node; }
    not on the left is summed. += adds to the output, and -= subtracts. With one factor the last
    argument is edf_one. "..." stands for all dimensions that an operand has before its letters.
    An operand that lacks some of them is repeated. The gradient is the swap rule: exchange a
-   factor with the output.
+   factor with the output, and take the gradients of both. The other factor stays.
      edf_loops("Ij += bj, bI", edf_grads(W), edf_grads(s), edf_values(x));
      edf_loops("bI += Ij, bj", edf_grads(x), edf_values(W), edf_grads(s));
-   The output is no factor. If it is a gradient that is not needed, nothing runs.
+   If the output is a gradient that is not needed, nothing runs. The output must not also be a
+   factor; this is not checked.
    edf_shape_by(y, "bj = Ij, bI") is for shape functions. It sets the shape of y from its
    inputs, in their order.
    Errors: an index with two sizes, an operand with another number of dimensions, and an index
@@ -648,9 +668,9 @@ void edf_contract_reference(const edf_nest *nest, edf_real *out, const edf_real 
      s[b,j] += W[I,j] x[b,I]                       M: j    N: b         K: I
      y[b,i,k] += F[DI,C,k] x[b,i+DI,C]             M: k    N: b, i      K: DI, C
      p[b,h,t,s] += Q[b,h,t,I] K[b,h,s,I]           M: t    N: s    K: I    outside: b, h
-   With EDF_REFERENCE the loops stay as they are. So they do in a route with masks. A mask keeps
-   the steps with i[low] - i[high] + constant <= 0, as s - t <= 0. low and high are numbers of
-   loops. A number of -1 counts as 0. */
+   With EDF_REFERENCE or with masks the loops stay as they are. edf/slide.h makes masks. A step
+   runs only if i[low] - i[high] + constant <= 0 for each mask. For s <= t, low is the loop of
+   s, high is that of t, and constant is 0. If low or high is -1, its index counts as 0. */
 typedef struct { int low, high, constant; } edf_mask;
 typedef struct {
   edf_nest nest;                         /* the loops in this order                           */
@@ -658,7 +678,7 @@ typedef struct {
   int first[4];                          /* index of the first M, N and K loop, and the end   */
   ptrdiff_t extent[3];                   /* number of steps of M, N and K                     */
   size_t covers;                         /* entries of out that it writes, 0 if some twice    */
-  int n_mask;                            /* number of masks. All must keep a step.            */
+  int n_mask;                            /* number of masks                                   */
   const edf_mask *mask;
 } edf_route;
 edf_route edf_plan(const edf_nest *nest);
@@ -711,11 +731,11 @@ void edf_run_code(edf_node *y, int backward);      /* Runs y's C code, on curren
 size_t edf_array_bytes(const void *x);   /* Returns the size of a block of the graph, or 0.   */
 
 /* ---- For companions and tools. A tool reads edf and the fields of nodes. edf.told(event, x)
-   notifies it of passes and steps: x is the target of a Forward (NULL for all nodes), the loss
-   of a Backward, or the Parameter of an update. edf_clear calls it with NULL, and then sets
-   edf.told to NULL. It may read all, but not build, feed or clear. A second tool calls the
-   function that was there before. A tool that wants single nodes replaces y->forward and
-   y->backward: see examples/11_stopwatch.c. */
+   notifies it of passes and steps: x is the target of a Forward (NULL for all nodes), the
+   loss of a Backward, or the Parameter of an update. This callback may read all, but not
+   build, feed or clear. A second tool calls the function that was there before. edf_clear
+   makes the last call, with NULL, and sets edf.told to NULL. A tool that wants single nodes
+   replaces y->forward and y->backward: see examples/11_stopwatch.c. */
 
 /* Raises an error: prints the message by EDF_PANIC. edf.stopped(message) is called before, and
    may longjmp: so a tool continues after an error. */
@@ -782,7 +802,6 @@ EDF__C_END
 
 #if defined(EDF_IMPLEMENTATION) && !defined(EDF_LINKED) && !defined(EDF_IMPLEMENTED)
 #define EDF_IMPLEMENTED
-#define EDF__CODE                        /* This time the code is compiled.                   */
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -854,6 +873,19 @@ typedef struct {
   int line;
 } edf__site;
 
+static edf_device_table *edf__paused;    /* the device, while C code runs in its place        */
+static int edf__stepping;                /* 1 while Parameters make their step                */
+
+/* Ends the pass, step or look that runs. An error may longjmp out of it. */
+static void edf__end_calls(void) {
+  if (edf__paused) edf_device = edf__paused;
+  edf__paused = NULL;
+  edf__stepping = 0;
+  edf.running = NULL;
+  edf.looking = 0;
+  edf.direction = 0;
+  edf.at = -1;
+}
 EDF__NORETURN static void edf__vfail(edf__site at, const char *format, va_list args) {
   static char message[EDF__TEXT];
   size_t n = 0;
@@ -863,6 +895,7 @@ EDF__NORETURN static void edf__vfail(edf__site at, const char *format, va_list a
   if ((size_t)vsnprintf(message + n, room, format, args) >= room)
     strcpy(message + sizeof message - 4, "...");
   edf.file = NULL;
+  edf__end_calls();
   if (edf.stopped) edf.stopped(message);
   EDF_PANIC(message);
   abort();
@@ -971,6 +1004,9 @@ static void *edf__alloc(edf__block **list, size_t bytes) {
 static void edf__free(void *data) {
   if (!data) return;
   edf__block *block = edf__header(data);
+  if (*block->link != block)
+    edf__fail(edf__call_of("edf"), "memory of another graph is freed: assign its graph to edf "
+              "first");
   *block->link = block->next;
   if (block->next) block->next->link = block->link;
   EDF_FREE(block->raw);
@@ -992,8 +1028,9 @@ static void *edf__grow(edf__block **list, void *old, size_t bytes) {
 }
 
 size_t edf_array_bytes(const void *x) {
-  for (int k = 0; k < 2; k++)
-    for (edf__block *b = k ? edf.computed : edf.kept; b; b = b->next)
+  edf__block *list[] = { edf.kept, edf.computed, edf.scratch };
+  for (int k = 0; k < 3; k++)
+    for (edf__block *b = list[k]; b; b = b->next)
       if ((char *)b + EDF__ALIGN == x) return b->bytes;
   return 0;
 }
@@ -1003,24 +1040,11 @@ static char *edf__copy(edf__block **list, const char *text) {
   return (char *)memcpy(edf__alloc(list, n), text, n);
 }
 
-/* Returns the list for the memory of node x. */
-static edf__block **edf__list_of(const edf_node *x) {
-  return x->kind == EDF_COMPNODE ? &edf.computed : &edf.kept;
-}
-/* Returns an array of x->size numbers, grown from the old one. */
-static edf_real *edf__reals(const edf_node *x, edf_real *old) {
-  size_t bytes = x->size * sizeof *old;
-  edf__site at = edf__site_of(x);
-  if (old && edf__header(old)->bytes >= bytes) return old;
-  at.op = edf__text("%.300s \"%.300s\" %s", x->op, x->name, edf__dims(x, x->rank));
-  return (edf_real *)edf__grow_at(at, edf__list_of(x), old, bytes);
-}
-
 /* ---- Memory of nodes. A program may pass a node that was freed. So nodes are in blocks of
-   their own, and a pointer is compared with the addresses of all nodes before it is read. A new
-   node must not get the address of a freed one. A block does not choose where it begins, but
-   its nodes begin at multiples of EDF__SLOT plus EDF__STEP * (edf__clears % EDF__TURNS). So two
-   nodes have different addresses unless 0, 41, 82, ... clears lie between their blocks. */
+   their own, and a pointer is compared with the addresses of all nodes before it is read. A
+   node must not get the address of a freed one. The nodes of a block begin at multiples of
+   EDF__SLOT, plus EDF__STEP * (edf__clears % EDF__TURNS). So two nodes have different
+   addresses, unless 0, 41, 82, ... clears lie between their blocks. */
 enum {
   EDF__STEP = 8,                         /* nodes are aligned to it                           */
   EDF__TURNS = 41,                       /* A prime: loops of 10 or 100 steps do not hit it.  */
@@ -1084,9 +1108,21 @@ static int edf__is_in(int list, const edf_node *x) {
   return 0;
 }
 
-/* ==== >>core  Nodes, shapes and Forward ================================================== */
+/* Returns the list for the memory of node x. */
+static edf__block **edf__list_of(const edf_node *x) {
+  return edf__is_in(EDF__COPIES, x) ? &edf.scratch
+         : x->kind == EDF_COMPNODE ? &edf.computed : &edf.kept;
+}
+/* Returns an array of x->size numbers, grown from the old one. */
+static edf_real *edf__reals(const edf_node *x, edf_real *old) {
+  size_t bytes = x->size * sizeof *old;
+  edf__site at = edf__site_of(x);
+  if (old && edf__header(old)->bytes >= bytes) return old;
+  at.op = edf__text("%.300s \"%.300s\" %s", x->op, x->name, edf__dims(x, x->rank));
+  return (edf_real *)edf__grow_at(at, edf__list_of(x), old, bytes);
+}
 
-static edf_device_table *edf__paused;    /* the device, while C code runs in its place        */
+/* ==== >>core  Nodes, shapes and Forward ================================================== */
 
 static edf_node *edf__new_node(edf_kind kind, const char *op, const char *file, int line,
                                int n_in) {
@@ -1218,8 +1254,9 @@ static void edf__set_batch(int batch) {
   if (batch == edf.batch) return;
   for (int i = 0; i < edf.n_inputs; i++)
     if (edf.inputs[i]->batched) edf.inputs[i]->dim[0] = batch;
-  edf.batch = batch;
+  edf.batch = 0;                         /* unknown, if a shape is wrong                      */
   for (int i = 0; i < edf__n_nodes(); i++) edf__infer(edf__nth(i));
+  edf.batch = batch;
   edf.feeds++;                           /* The values of another batch are old now.          */
 }
 
@@ -1265,23 +1302,23 @@ static void edf__mark(edf_node *target) {
       edf.compnodes[i]->in[k]->active = 1;
 }
 
-/* Returns the batch of the active Inputs. If none has one, returns the old batch. Stops if the
-   active Inputs disagree, or if one was never fed. */
-static int edf__find_batch(const char *call) {
+/* Finds the batch of the active Inputs. If none of them has one, it is the old batch. Returns
+   NULL, or why there is none: an Input was never fed, or Inputs disagree. */
+static const char *edf__find_batch(int *batch) {
   const edf_node *first = NULL;
+  *batch = edf.batch;
   for (int i = 0; i < edf.n_inputs; i++) {
     const edf_node *x = edf.inputs[i];
     if (!x->active) continue;
-    if (x->fed < 0)
-      edf__fail(edf__call_of(call), "an input was never fed\n  %s", edf__show(x));
+    if (x->fed < 0) return edf__text("an input was never fed\n  %s", edf__show(x));
     if (!x->batched) continue;
     if (!first) first = x;
     if (x->fed != first->fed)
-      edf__fail(edf__call_of(call), "the inputs disagree on the batch\n"
-                "  batch %d was fed to %s\n  batch %d was fed to %s", x->fed, edf__show(x),
-                first->fed, edf__show(first));
+      return edf__text("the inputs disagree on the batch\n  batch %d was fed to %s\n  batch %d "
+                       "was fed to %s", x->fed, edf__show(x), first->fed, edf__show(first));
+    *batch = x->fed;
   }
-  return first ? first->fed : edf.batch;
+  return NULL;
 }
 
 /* Does nothing. It is called when a node has run, forward or backward. In gdb:
@@ -1299,7 +1336,7 @@ static void edf__repeat(edf_real *to, size_t n, edf_real number) {
 static void edf__sync(edf_node *x, edf_which array, edf_access by) {
   if (edf_device) edf_device->sync(x, array, by);
 }
-/* Returns the plan of x[i] = number 1 1 for n entries. */
+/* Returns the plan of x[i] = number * 1 * 1 for n entries. */
 static edf_route edf__route_to_fill(size_t n, edf_real number) {
   edf_route r;
   memset(&r, 0, sizeof r);
@@ -1375,7 +1412,8 @@ static void edf__write_zeros_of_inputs(edf_node *y) {
   for (int k = 0; k < y->n_in; k++) edf__write_zeros(y->in[k]);
 }
 
-/* Runs a node's C code between copies. An error in it leaves the device paused. */
+/* Runs the C code of a node in place of the device. The arrays that it reads are copied to the
+   host before, and those that it writes to the device after. */
 void edf_run_code(edf_node *y, int backward) {
   edf__check_exists("edf_run_code", y);
   void (*code)(edf_node *) = backward ? y->code->backward : y->code->forward;
@@ -1418,8 +1456,11 @@ static void edf__forward_nodes(void) {
 }
 
 static void edf__begin_forward(const char *call, edf_node *target) {
+  int batch;
   edf__mark(target);
-  edf__set_batch(edf__find_batch(call));
+  const char *problem = edf__find_batch(&batch);
+  if (problem) edf__fail(edf__call_of(call), "%s", problem);
+  edf__set_batch(batch);
   edf.direction = 1;
   edf__tell(EDF_BEGIN_FORWARD, target);
 }
@@ -1499,7 +1540,7 @@ static void edf__run_new(edf_node *y) {
 }
 static edf_node *edf__add_compnode(edf_node *y) {
   edf__infer_new(y);
-  if (EDF__DEBUGS) {                     /* NaNs to see before Forward. They may grow later.  */
+  if (EDF__DEBUGS) {                     /* A debugger sees NaNs until Forward has run.       */
     size_t n = y->value ? y->size : 1024;
     if (!y->value) y->value = (edf_real *)edf__alloc(&edf.computed, n * sizeof *y->value);
     edf__repeat(y->value, n, (edf_real)NAN);
@@ -1671,6 +1712,7 @@ static void edf__end_backward(void) {
   edf__write_all_zeros();
   if (edf.direction) edf.gradients = EDF__NEW_GRADIENTS;
   edf__end_pass(EDF_END_BACKWARD, edf.loss);
+  if (edf.after_backward && !edf.looking) edf.after_backward();
 }
 
 void (edf_backward)(edf_node *loss) {
@@ -1679,7 +1721,6 @@ void (edf_backward)(edf_node *loss) {
     for (edf.at = edf.n_compnodes - 1; edf.at >= 0; edf.at--)
       edf__backward_node(edf.compnodes[edf.at]);
   edf__end_backward();
-  if (edf.after_backward && !edf.looking) edf.after_backward();
 }
 
 /* ---- Optimisers */
@@ -1729,6 +1770,7 @@ void edf_update(edf_node *p, const edf_rule *rule, const edf_real *c) {
     edf__fail(edf__call_of("edf_update"), "the Parameter has no gradient: call edf_backward "
               "first\n  %s", edf__show(p));
   edf__note_move(p);
+  if (!edf__stepping && (rule->needs_m || rule->needs_s)) p->steps++;      /* for Adam's t    */
   edf__run_rule(rule, c, &p, 1);
 }
 
@@ -1743,7 +1785,6 @@ static void edf__use_gradients(void) {
   edf.gradients = EDF__USED_GRADIENTS;
 }
 
-static int edf__stepping;                /* 1 while Parameters make their step                */
 void (edf_step)(const edf_rule *rule, const edf_real *c) {
   if (edf__stepping)
     edf__fail(edf__call_of("edf_step"), "an update function calls it: use edf_update there");
@@ -1765,6 +1806,7 @@ void (edf_sgd)(edf_real eta) { (edf_step)(&edf_sgd_rule, &eta); }
 void edf_zero_grad(void) {
   for (int i = 0; i < edf.n_parameters; i++) {
     edf.parameters[i]->grad_is_zero = 1;
+    edf.parameters[i]->reached = 0;
     edf__write_zeros(edf.parameters[i]);
   }
 }
@@ -1803,27 +1845,16 @@ static void edf__clear_nodes(void) {
   edf.nodes[EDF__COMPUTED] = NULL;
   edf.clears = ++edf__clears;
 }
-/* After an error in a node's code. */
-static void edf__end_error(void) {
-  if (edf__paused) edf_device = edf__paused;
-  edf__paused = NULL;
-  edf.running = NULL;
-  edf.looking = 0;
-}
 void edf_clear_compnodes(void) {
-  edf__end_error();
+  edf__end_calls();
   if (edf_device) edf_device->clear(0);
   edf__clear_nodes();
   edf__free_list(&edf.computed);
-  edf__free_list(&edf.trees);
+  edf__free_list(&edf.scratch);
   edf.n_compnodes = 0;
-  edf.direction = 0;
-  edf.at = -1;
   edf.loss = NULL;
 }
 void edf_clear(void) {
-  edf__end_error();
-  edf__stepping = 0;
   edf.gradients = EDF__NO_GRADIENTS;
   edf__tell(EDF_CLEARED, NULL);
   edf.told = NULL;
@@ -2340,6 +2371,8 @@ void edf_shape_by(edf_node *y, const char *spec) {
   }
   if (*s.at) edf__fail_spec(&s, edf__text("cannot read \"%s\"", s.at));
   for (int k = 0; dots && k < s.nest.n; k++) before += *s.nest.loop[k].index <= '8';
+  if (before + n > EDF_MAX_RANK)
+    edf__fail_spec(&s, edf__text("rank %d, expected 0 to %d", before + n, EDF_MAX_RANK));
   y->rank = before + n;
   for (int d = 0; d < y->rank; d++) {
     char index = d < before ? (char)('0' + before - d) : left[d - before];
@@ -2416,7 +2449,8 @@ void edf_loops(const char *spec, edf_operand out, edf_operand a, edf_operand b) 
   const edf_operand *operand[] = { &out, &a, &b };
   for (int k = 0; k < 3; k++)
     if (!of[k] && (k == EDF_OUT || operand[k]->which != EDF_OWN))
-      edf__fail(edf__call_of("edf_loops"), "\"%s\": operand %d is NULL", spec, k);
+      edf__fail(edf__call_of("edf_loops"), "\"%s\": the %s is NULL", spec,
+                k == EDF_OUT ? "output" : k == EDF_A ? "first factor" : "second factor");
   edf__check_exists("edf_loops", out.of);
   if (out.which == EDF_GRAD && !out.of->grad) return;
   edf_run(edf__plan_of(spec, of, &unkept), how, out, a, b);
@@ -2424,9 +2458,10 @@ void edf_loops(const char *spec, edf_operand out, edf_operand a, edf_operand b) 
 
 /* ==== >>declarations  The text of an Input or a Parameter ================================ */
 
-/* ---- A text that is being read. It is stored three times: as the program wrote it, for
-   messages; as it is read, with the signs of a keyboard; and with a zero after each name. So
-   a name is a pointer into the third copy, and also its place in the text. */
+/* ---- A text that is being read. There are three copies. Messages show the first one. The
+   second one is read: edf/slide.h has replaced signs such as a multiplication dot in it. The
+   third one has a zero after each name. So a name is a pointer into the third copy, and from it
+   follows its place in the text. */
 typedef struct edf__scan {
   edf__site by;                          /* the call that gave the text                       */
   const char *text;                      /* as the program wrote it                           */
@@ -2721,7 +2756,7 @@ edf_affine_package edf_affine_params_at(const char *file, int line, int n_in, in
 /* ---- Softmax   P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j])
                   s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j])
    The maximum of the row is subtracted first, which changes only the rounding. exp runs over
-   all rows in one loop, which vectorises short rows. Unused entries become 0 later. ---- */
+   all rows in one loop, which vectorises short rows. ---- */
 
 /* Returns the number of entries that row b uses: all K. If `causal` is T > 0, row t of each T
    rows uses only the first t+1. */
@@ -2912,9 +2947,10 @@ edf_node *edf_masked_mean_at(const char *file, int line, edf_node *x, edf_node *
   edf__site at = { "MaskedMean", file, line };
   edf_node *in[2] = { x, m };
   edf__check_operands(at, 2, in);
+  const edf_op *over = m->rank < x->rank ? &edf_mean_op : &edf_sum_op;     /* m is repeated   */
   edf_node *y = edf__node_named(at, &edf__masked_op, 2, in, NULL, 0);
-  in[0] = edf__node_named(at, &edf_sum_op, 1, &y, NULL, 0);
-  in[1] = edf__node_named(at, &edf_sum_op, 1, &m, NULL, 0);
+  in[0] = edf__node_named(at, over, 1, &y, NULL, 0);
+  in[1] = edf__node_named(at, over, 1, &m, NULL, 0);
   return edf__node_named(at, &edf_div_op, 2, in, NULL, 0);
 }
 
@@ -3173,8 +3209,9 @@ static void edf__rows(const edf_route *r, int assign, edf_real *out, const edf_r
        . .  a  . .         s s s s s s s s s     a convolution or a transposed matrix is not
        a, in place         a tile of out         copied.
 
-   Each sum adds its k in order, whatever M and N are. So a row has the same bits in any batch,
-   and for any number of threads. */
+   Each sum adds its k in order, whatever M and N are. So a row of a product has the same bits
+   in any batch of at least 2, and for any number of threads. (Batch 1 is no product, and may
+   round in another way.) */
 #if defined(__GNUC__) && FLT_EVAL_METHOD != 2    /* The i387 (2) computes products too wide.  */
 #if defined(__AVX512F__)
 enum { EDF__VECTOR_BYTES = 64, EDF__VECTORS = 4, EDF__SUMS = 24 };     /* of 32 registers     */
@@ -3618,7 +3655,8 @@ const edf_rule edf_rmsprop_rule = { "RMSProp", edf__rmsprop_step, 0, 1 };
 const edf_rule edf_adam_rule = { "Adam", edf__adam_step, 1, 1 };
 const edf_rule edf_adam_slides_rule = { "AdamSlides", edf__adam_slides_step, 1, 1 };
 
-/* Makes a step. Each average m or s has a number in [0, 1), and the first is named beta. */
+/* Makes a step. Stops if the factor of an average m or s is not in [0, 1). `beta` is the name
+   of the first one. */
 static void edf__step_with(const char *function, const edf_rule *rule, const char *beta,
                            edf_real eta, edf_real a, edf_real b, edf_real eps, edf_real decay) {
   edf_real c[5] = { eta, a, b, eps, decay };
@@ -3829,7 +3867,7 @@ void edf_restore(edf_snapshot *taken) {
   memcpy(edf.nodes, now.nodes, sizeof edf.nodes);
   edf.kept = now.kept;
   edf.computed = now.computed;
-  edf.trees = now.trees;
+  edf.scratch = now.scratch;
   edf.workspace = now.workspace;
   edf__free(taken->node);
   edf__free(taken);
@@ -3949,7 +3987,7 @@ static void edf__write_lines(edf_page *to, const edf_node *y, int backward) {
   if (y->kind != EDF_COMPNODE) edf_write(to, "%s", edf__label(y));
   else if (y->note && y->note->print) y->note->print(to, y, backward);
   else if (op && op->print) op->print(to, y, backward);
-  else if (!op || !op->formula) edf__write_call(to, y, backward);
+  else if (!op || !op->formula || (backward && !op->gradient)) edf__write_call(to, y, backward);
   else if (!op->tensors || !*op->tensors)          /* texts of edf_formula                    */
     edf_write(to, backward && *op->gradient ? "%s\n" : "%s",
               backward ? op->gradient : op->formula);
@@ -4082,7 +4120,7 @@ edf_node *edf_formula(edf_node *node, const char *forward, const char *backward)
   if (node->about)
     edf__fail(at, "the node has its formula already\n  %s", edf__show(node));
   edf_op *about = (edf_op *)edf__alloc(&edf.computed, sizeof *about);
-  about->tensors = "";                   /* It has no marks and writes its own loops.         */
+  about->tensors = "";                   /* The texts are printed as they are.                */
   about->formula = edf__copy(&edf.computed, forward);
   about->gradient = edf__copy(&edf.computed, backward);
   node->about = about;
@@ -4180,10 +4218,13 @@ typedef struct {
   double terms;                          /* the greatest term of d sum_i r[i] y[i] in a node  */
 } edf__check;
 
+/* Returns memory that is freed at the end of the check. */
+static void *edf__borrow(size_t bytes) { return edf__alloc(&edf.scratch, bytes); }
+
 /* ---- A copy of a node with copies of its inputs. Each array is between guards. */
 static edf_real *edf__guarded(size_t n, const edf_real *from) {
   size_t bytes = (n + 2 * EDF__GUARD) * sizeof *from;
-  edf_real *a = (edf_real *)edf_keep(NULL, bytes) + EDF__GUARD;
+  edf_real *a = (edf_real *)edf__borrow(bytes) + EDF__GUARD;
   for (int k = 0; k < EDF__GUARD; k++) a[n + (size_t)k] = a[-1 - k] = edf__marks[0];
   return from ? (edf_real *)memcpy(a, from, n * sizeof *a) : a;
 }
@@ -4196,7 +4237,7 @@ static edf_node *edf__copy_node(const edf_node *y) {
   size_t n = (size_t)y->n_in;
   edf_node *copy = &edf__new_slot(EDF__COPIES)->node;
   *copy = *y;
-  copy->in = (edf_node **)edf_keep(NULL, (n + 1) * sizeof y);
+  copy->in = (edf_node **)edf__borrow((n + 1) * sizeof y);
   for (size_t k = 0, j; k < n; k++) {
     for (j = 0; y->in[j] != y->in[k]; j++) {}        /* An input may occur twice.             */
     copy->in[k] = j < k ? copy->in[j] : &edf__new_slot(EDF__COPIES)->node;
@@ -4206,13 +4247,12 @@ static edf_node *edf__copy_node(const edf_node *y) {
   }
   edf__own_arrays(copy);
   size_t state = edf_array_bytes(y->state);
-  if (state) copy->state = memcpy(edf_keep(NULL, state), y->state, state);
-  copy->kind = EDF_PARAMETER;            /* Its edf_state is kept until the check frees it.   */
+  if (state) copy->state = memcpy(edf__borrow(state), y->state, state);
   return copy;
 }
 
 static edf__check *edf__new_check(edf_node *y, int alone, unsigned long long draws) {
-  edf__check *c = (edf__check *)edf_keep(NULL, sizeof *c);
+  edf__check *c = (edf__check *)edf__borrow(sizeof *c);
   c->y = alone ? edf__copy_node(y) : y;
   c->alone = alone;
   c->draws = draws;
@@ -4497,7 +4537,7 @@ static double edf__multiple(const edf__check *c, const double *v, const double *
 static const char *edf__wrong_term(const edf__check *c) {
   static const char *const by[] = { "", " y", " y/x", " x", " y^2", " x^2" };
   enum { TERMS = 6 };
-  double *v = (double *)edf_keep(NULL, 4 * c->n * sizeof *v), *term = v + 3 * c->n;
+  double *v = (double *)edf__borrow(4 * c->n * sizeof *v), *term = v + 3 * c->n;
   for (int t = 0; t < TERMS; t++) {
     for (size_t k = 0; k < c->n; k++) {
       const edf__entry_tried *e = &c->entry[k];
@@ -4523,7 +4563,7 @@ static const char *edf__wrong_term(const edf__check *c) {
 /* Returns 1 if backward gives the derivative when array `a` has the numbers of array `b`. */
 static int edf__is_right_with(edf__check *c, edf_real *a, const edf_real *b) {
   size_t bytes = c->x->size * sizeof *a, fits = 0;
-  edf_real *was = (edf_real *)memcpy(edf_keep(NULL, bytes), a, bytes);
+  edf_real *was = (edf_real *)memcpy(edf__borrow(bytes), a, bytes);
   memcpy(a, b, bytes);
   edf__check_backward(c, 0, 1);
   memcpy(a, was, bytes);
@@ -4726,7 +4766,7 @@ static int edf__backward_breaks(edf__check *c, edf__check *other, edf_node *x) {
     if (c->y->grad[i] != c->r[i])
       return edf__say_breach(c->y, x, "backward changes y.grad",
                              "y.grad where x.grad is meant");
-  const edf_real *once = (edf_real *)memcpy(edf_keep(NULL, bytes), x->grad, bytes);
+  const edf_real *once = (edf_real *)memcpy(edf__borrow(bytes), x->grad, bytes);
   edf_statistics s = edf_statistics_of(once, x->size);
   if (s.bad)
     return edf__say_breach(c->y, x, "backward gives NaN or Inf",
@@ -4765,9 +4805,8 @@ static int edf__breaks_arrays(const edf__check *c, const edf_node *node) {
   return 0;
 }
 
-/* Runs backward with inputs that have no gradient: first those of the program, then each other
-   input in turn. The line before shows a reader of a crash what ran. Returns 1 if a gradient is
-   not as with all gradients. */
+/* Runs backward once without the gradient of each input. Returns 1 if another gradient then
+   changes. The line that is printed before shows the reader of a crash what ran. */
 static int edf__needs_all_gradients(edf__check *c) {
   edf_node *y = c->y;
   for (int k = 0; k < y->n_in; k++) {
@@ -4784,7 +4823,7 @@ static int edf__needs_all_gradients(edf__check *c) {
       size_t bytes = x->size * sizeof *x->grad;
       if (x == without || !x->grad) continue;
       edf__check_backward(c, 0, 1);
-      edf_real *once = (edf_real *)memcpy(edf_keep(NULL, bytes), x->grad, bytes);
+      edf_real *once = (edf_real *)memcpy(edf__borrow(bytes), x->grad, bytes);
       without->grad = NULL;
       edf__check_backward(c, 0, 1);
       without->grad = grad;
@@ -4808,7 +4847,7 @@ static void edf__show_missing(const edf_node *y) {
 
 static double edf__check_alone(edf_node *node, unsigned long long draws) {
   edf__check *c = edf__new_check(node, 1, draws), *other = edf__new_check(node, 1, draws);
-  char *broken = (char *)edf_keep(NULL, (size_t)node->n_in + 1);
+  char *broken = (char *)edf__borrow((size_t)node->n_in + 1);
   int differs = 0, show = 0;
   for (int k = 0; k < node->n_in; k++) { /* It gets the values of x in reverse order.         */
     const edf_node *x = node->in[k];
@@ -4841,9 +4880,6 @@ static double edf__check_alone(edf_node *node, unsigned long long draws) {
 
 /* ---- Stops. No gradient goes through a Stop on purpose, so each Stop keeps its value while
    the check moves other numbers. */
-static int edf__is_stop(const edf_node *y) {
-  return y->about && y->about->name && !strcmp(y->about->name, "Stop");
-}
 typedef struct { void (*forward)(edf_node *); edf_real value[1]; } edf__held;
 static void edf__keep_value(edf_node *y) {
   memcpy(y->value, ((edf__held *)y->state)->value, y->size * sizeof *y->value);
@@ -4854,13 +4890,13 @@ static void edf__hold_stops(int hold) {
     edf_node *y = *c;
     size_t bytes = y->size * sizeof *y->value;
     int constant = y->fed >= 0, held = y->forward == edf__keep_value;
-    if (!y->active || !edf__is_stop(y) || constant || hold == held) continue;
+    if (!y->active || !edf__has_flag(y, EDF_HELD) || constant || hold == held) continue;
     if (held) {
       y->forward = ((edf__held *)y->state)->forward;
       y->state = NULL;
       continue;
     }
-    edf__held *state = (edf__held *)edf_keep(NULL, sizeof *state + bytes);
+    edf__held *state = (edf__held *)edf__borrow(sizeof *state + bytes);
     state->forward = y->forward;
     memcpy(state->value, edf_value(y), bytes);
     y->state = state;
@@ -4892,15 +4928,17 @@ static double edf__check_graph(edf_node *node, unsigned long long draws) {
   edf__check *c = edf__new_check(node, 0, draws);
   double worst = 0;
   int first[] = { 0, edf.n_inputs, edf.n_inputs + edf.n_parameters };  /* of each kind        */
-  char *after = (char *)edf_keep(NULL, (size_t)edf__n_nodes() + 1);    /* 1 below such a node */
-  char *reaches = (char *)edf_keep(NULL, (size_t)edf__n_nodes() + 1);  /* 1 if above no Stop  */
+  /* after[i] is 1 if a mismatch is expected between node i and `node`, and reaches[i] if a path
+     between them has no Stop. */
+  char *after = (char *)edf__borrow((size_t)edf__n_nodes() + 1);
+  char *reaches = (char *)edf__borrow((size_t)edf__n_nodes() + 1);
   reaches[first[node->kind] + node->position] = 1;
   for (int i = edf__n_nodes() - 1; i >= first[EDF_COMPNODE]; i--) {
     const edf_node *y = edf__nth(i);
     for (int k = 0; y->active && k < y->n_in; k++) {
       int in = first[y->in[k]->kind] + y->in[k]->position;
       after[in] |= y->mismatch_expected | after[i];
-      reaches[in] |= reaches[i] && !edf__is_stop(y);
+      reaches[in] |= reaches[i] && !edf__has_flag(y, EDF_HELD);
     }
   }
   edf__hold_stops(1);
@@ -4912,8 +4950,9 @@ static double edf__check_graph(edf_node *node, unsigned long long draws) {
     edf_real *own = x->value;
     size_t bytes = x->size * sizeof *own;
     if (!x->active || edf__skips(node, x, after[i])) continue;
-    c->stopped = !reaches[i];            /* An Input's values are the caller's.               */
-    x->value = (edf_real *)memcpy(edf_keep(NULL, bytes), own, bytes);
+    c->stopped = !reaches[i];
+    /* Entries are moved in a copy, since the values of an Input belong to the program. */
+    x->value = (edf_real *)memcpy(edf__borrow(bytes), own, bytes);
     edf__push_tried(x);
     worst = fmax(worst, edf__check_one(c, x, 1));
     x->value = own;
@@ -4939,9 +4978,6 @@ double edf_gradcheck(edf_node *node) {
   edf__begin_backward("edf_gradcheck", node);      /* A wrong backward may change values.     */
   edf__end_backward();
   for (int i = 0; i < edf__n_nodes(); i++) if (edf__nth(i)->active) edf_value(edf__nth(i));
-  edf__block *before = edf.kept;         /* The check frees all blocks in front of it.        */
-  struct edf__workspace *work = edf.workspace;
-  edf.workspace = NULL;                  /* It has its own workspace, which it frees too.     */
   printf("gradcheck of %s, built at %s:%d\n", edf__label(node), node->file, node->line);
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *y = edf.compnodes[i];
@@ -4951,9 +4987,8 @@ double edf_gradcheck(edf_node *node) {
   if (worst <= edf__tolerance)
     worst = edf__graph_has_nan(node) ? 1 : edf__check_graph(node, draws);
   else if (edf__has_flag(node, EDF_TESTED)) edf__show_unchecked(node);
-  while (edf.kept != before) edf__free((char *)edf.kept + EDF__ALIGN);
+  edf__free_list(&edf.scratch);
   edf__free_list(&edf.nodes[EDF__COPIES]);
-  edf.workspace = work;
   edf_restore(taken);
   return worst;
 }
@@ -4989,11 +5024,13 @@ static edf_node *edf__nothing_runs(const char *why) {
 }
 
 edf_node *edf_step_forward(void) {
+  int batch;
   if (edf.direction == 1) return edf__run_next();
-  for (int i = 0; i < edf.n_inputs; i++)
-    if (edf.inputs[i]->fed < 0)
-      return edf__nothing_runs(edf__text("an input was never fed\n  %s",
-                                         edf__show(edf.inputs[i])));
+  edf__node_marks *marks = edf__copy_marks();
+  edf__mark(NULL);
+  const char *why = edf__find_batch(&batch);
+  edf__restore_marks(marks);
+  if (why) return edf__nothing_runs(why);
   edf__begin_forward("edf_step_forward", NULL);
   edf.at = -1;
   return edf__run_next();
@@ -5056,14 +5093,14 @@ static int edf__is_by_entry(const edf_node *y) {
     if (strncmp(c, "[i]", 3)) return 0;
   return 1;
 }
-static int edf__is_test(const edf_node *x) { return !strcmp(x->op, "Test"); }
-/* Returns 1 if y is a mask: ln 1[s<=t], or a copy for a maximum with -infinity around it. */
+/* Returns 1 if y is a mask, such as ln 1[s<=t], or a copy for a maximum with -infinity around
+   it. */
 static int edf__is_mask(const edf_node *y) {
-  if (!strcmp(y->op, "Pad")) return 1;
   const edf_node *x = y->n_in ? y->in[0] : y;
   int n = 0;                             /* number of conditions in a product                 */
-  while (n < x->n_in && edf__is_test(x->in[n])) n++;
-  return !strcmp(y->op, "Log") && (edf__is_test(x) || (n && n == x->n_in));
+  while (n < x->n_in && edf__has_flag(x->in[n], EDF_MASKS)) n++;
+  return edf__has_flag(y, EDF_MASKS) ||
+         (y->code == &edf_log_op && (edf__has_flag(x, EDF_MASKS) || (n && n == x->n_in)));
 }
 /* Returns an infinity from which an entry is computed, of a computed node if there is one. */
 static edf__spot edf__infinity_before(edf__spot at) {
@@ -5193,14 +5230,12 @@ void edf_debug_pass(int backward) {
     is_wrong = x->active && x->reached && edf__is_bad(x, edf_grad(x));
   }
   if (!is_wrong) return;
-  edf__nan_reported = 1;                 /* This search runs Backward, which ends here again. */
+  edf__nan_reported = 1;
   edf_find_nan();
 }
 #endif
 EDF__C_END
 #endif
-
-#undef EDF__CODE
 
 /* ==== >>names  Short names, as on the slides ============================================= */
 #if !defined(EDF_NO_SHORT_NAMES) && !defined(EDF__SHORT_NAMES)

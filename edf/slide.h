@@ -438,7 +438,7 @@ static void *edf_slide__alloc(size_t bytes) { return edf__grow(&edf.computed, NU
    trees of a slide stay, because a submitted backward is compared with them. */
 static int edf_slide__frees_trees;
 static edf__block **edf_slide__trees(void) {
-  return edf_slide__frees_trees ? &edf.trees : &edf.computed;
+  return edf_slide__frees_trees ? &edf.scratch : &edf.computed;
 }
 static void *edf_slide__tree(size_t bytes) {
   return edf__grow(edf_slide__trees(), NULL, bytes);
@@ -446,7 +446,7 @@ static void *edf_slide__tree(size_t bytes) {
 /* Returns 1 if the trees may be freed at the end: one text may be built inside another. */
 static int edf_slide__begin_trees(void) {
   edf_slide__frees_trees = 1;
-  return !edf.trees;
+  return !edf.scratch;
 }
 static char *edf_slide__copy(const char *text) {
   size_t n = strlen(text) + 1;
@@ -477,8 +477,7 @@ typedef struct {
   const char *fold[2];                   /* one heading for folded steps, or NULL; in the     */
                                          /* print of the backward program                     */
   void (*forward)(edf_node *);           /* of a constant, which runs once for each batch     */
-  int is_mask;                           /* 1: a copy with -infinity around it; 2: the test   */
-                                         /* of a mask                                         */
+  int is_mask;                           /* 1 for the test of a mask                          */
   int row_dims;                          /* number of last dimensions that form a row         */
   int causal;                            /* 1 if row t uses only its first t+1 entries        */
   int letters_of;                        /* number of the input with the same indices, or -1  */
@@ -990,6 +989,10 @@ static void edf_slide__einsum_backward(edf_node *y) {
 static const edf_op edf_slide__einsum_op = { "Einsum", edf_slide__einsum_shape,
   edf_slide__einsum_forward, edf_slide__einsum_backward, NULL, NULL, NULL,
   EDF_LOOPS | EDF_TESTED, NULL };
+/* A copy for a maximum, with -infinity around it. */
+static const edf_op edf_slide__pad_op = { "Pad", edf_slide__einsum_shape,
+  edf_slide__einsum_forward, edf_slide__einsum_backward, NULL, NULL, NULL,
+  EDF_LOOPS | EDF_TESTED | EDF_MASKS, NULL };
 static int edf_slide__is_equation(const edf_node *y) {
   return edf_slide__has_equation(y) && edf_slide__einsum_of(y)->runs;
 }
@@ -1055,8 +1058,8 @@ static edf_node *edf_slide__pad(const edf_contraction *m, edf__site at, edf_ref 
   from.operand = 0;
   *edf_slide__next_ref(&copy.e) = to;
   *edf_slide__next_ref(&copy.e) = from;
-  edf_node *y = edf_slide__einsum_node(at, &edf_slide__einsum_op, &copy, 1, &x);
-  edf_slide__note(y)->is_mask = copy.outside != 0;
+  const edf_op *op = copy.outside != 0 ? &edf_slide__pad_op : &edf_slide__einsum_op;
+  edf_node *y = edf_slide__einsum_node(at, op, &copy, 1, &x);
   return y;
 }
 
@@ -1483,9 +1486,9 @@ static const edf_op edf_slide__sign_op = { "Sign", NULL, edf_slide__sign_forward
 static const edf_op edf_slide__floor_op = { "Floor", NULL, edf_slide__floor_forward, NULL,
   "y x", "y[i] = floor(x[i])", "", EDF_TESTED, NULL };
 static const edf_op edf_slide__stop_op = { "Stop", NULL, edf_slide__stop_forward, NULL, "y x",
-  "y[i] = stop(x[i])", "", EDF_TESTED, NULL };
+  "y[i] = stop(x[i])", "", EDF_TESTED | EDF_HELD, NULL };
 static const edf_op edf_slide__test_op = { "Test", NULL, edf_slide__test_forward, NULL, "y x",
-  "y[i] = 1[x[i] ? 0]", "", EDF_TESTED, NULL };
+  "y[i] = 1[x[i] ? 0]", "", EDF_TESTED | EDF_MASKS, NULL };
 
 /* ---- Number   y = n. The state of both nodes is the number n.
    Index    y[i] = i, for each i of dimension n of x. Without x, y has n entries. ---- */
@@ -4049,7 +4052,7 @@ static edf_slide__value edf_slide__mask_test(edf_slide__statement *l, const edf_
   y.node = edf_slide__end_equation(&to, NULL, EDF_SLIDE__SUM);
   y.node = edf_slide__numbered(l, &edf_slide__test_op, y.node, keeps ? 3 : 4,
                                edf_slide__letters_at(l, &y.at));
-  edf_slide__note(y.node)->is_mask = 2;
+  edf_slide__note(y.node)->is_mask = 1;
   return edf_slide__lettered(l, y);
 }
 
@@ -4767,7 +4770,7 @@ static edf_slide__value edf_slide__value_of(edf_slide__statement *l, edf_slide__
       v = edf_slide__argument(l, x->in);
       v.node = edf_slide__with_number(&l->slide->site, &edf_slide__test_op, v.node, x->which);
       for (int m = 0; m < l->n_mask; m++)
-        if (x->in == l->mask[m].test->in) edf_slide__note(v.node)->is_mask = 2;
+        if (x->in == l->mask[m].test->in) edf_slide__note(v.node)->is_mask = 1;
       return edf_slide__lettered(l, v);
     default: break;
   }
@@ -5583,7 +5586,7 @@ static void edf_slide__end_trees(edf_slide__slide *all, int outermost) {
       edf_slide__note(edf.compnodes[i])->line = NULL;
   }
   if (!outermost) return;
-  edf__free_list(&edf.trees);
+  edf__free_list(&edf.scratch);
   edf_slide__frees_trees = 0;
 }
 static edf_node *edf_slide__lines(const edf__site *at, const char *text, int n, int needed,
@@ -5941,7 +5944,7 @@ static int edf_slide__write_masks(edf_page *out, const edf_node *y, const edf_te
     for (int f = t[k].first; f < t[k].first + t[k].n; f++) {
       unsigned has = edf_slide__ref_has(&e->ref[f]);
       const edf_node *x = edf_slide__node_of(y, &e->ref[f]);
-      int is_test = edf_slide__note_of(x)->is_mask == 2;
+      int is_test = edf_slide__note_of(x)->is_mask;
       for (int m = 0; m < e->n_mask && is_test; m++)
         if (e->mask[m].low >= 0 && e->mask[m].high >= 0 &&
             has == (1u << e->mask[m].low | 1u << e->mask[m].high)) tested |= 1u << m;

@@ -78,7 +78,7 @@ TEST(wrong_specs_stop) {
     { NULL, "bj = Ij, b.I", NULL, "hw1.c:3|\"bj = Ij, b.I\"|rank 1 is expected, x has 2" },
     { NULL, "bj = Ij, bI, k", NULL, "hw1.c:3|cannot read \", k\"" },
     { NULL, "bj = Ij", NULL, "hw1.c:3|expected ',' and the last operand" },
-    { NULL, "bj = Ik, bI", NULL, "hw1.c:3|index j is on the left alone, and k|\"W\" [3, 2]" },
+    { NULL, "bj = Ik, bI", NULL, "hw1.c:3|index j is only on the left, and k|\"W\" [3, 2]" },
     { NULL, "jb = Ij, bI", NULL, "hw1.c:3|j is 2 in Parameter \"W\" [3, 2]|"
       "MatMul \"y\" [b=4, 2]" },
     { NULL, NULL, "Ij += bI, bj", "hw1.c:3: MatMul: \"Ij += bI, bj\": index I has two|"
@@ -93,6 +93,14 @@ TEST(wrong_specs_stop) {
   }
   right();
   STOPS(build("W[4,2]"), "hw1.c:3|I is 3 in Input \"x\"|I is 4 in Parameter \"W\" [4, 2]");
+}
+
+/* A node has at most 8 dimensions, also if its inputs have more indices together. */
+static void sixteen(edf_node *y) { edf_shape_by(y, "abcdefghijklmnop = abcdefgh, ijklmnop"); }
+TEST(a_spec_has_at_most_8_dimensions_on_the_left) {
+  edf_node *a = edf_parameter("a[1,1,1,1,1,1,1,2]"), *b = edf_parameter("b[1,1,1,1,1,1,1,2]");
+  STOPS(edf_compnode_shaped("Outer", sixteen, matmul_forward, NULL, a, b),
+        "Outer|abcdefghijklmnop|rank 16, expected 0 to 8|\"a\"|\"b\"");
 }
 
 /* The gradient check names a backward by loops that has the wrong sign or the wrong factor. */
@@ -129,6 +137,20 @@ TEST(a_plan_runs_on_arrays_of_nodes) {
   edf_run(&route, EDF_ASSIGN, edf_values(y), edf_values(a), edf_one);
   CHECK(y->value[2] == 3 && y->value[5] == 0, "%g", (double)y->value[5]);
   edf_run(&route, EDF_ADD, edf_grads(y), edf_values(a), edf_one);        /* It has none.   */
+}
+
+/* A graph has its memory. Another one cannot free it. */
+TEST(memory_of_another_graph_is_not_freed) {
+  void *kept = edf_keep(NULL, 8);
+  edf_graph first = edf;
+  edf = edf_new_graph();
+  void *other = edf_keep(NULL, 8);
+  TRY(edf_release(kept));
+  WORDS(caught, "another graph");
+  CHECK(edf_array_bytes(other) == 8 && !edf_array_bytes(kept), "the lists are mixed");
+  edf_clear();
+  edf = first;
+  edf_release(kept);
 }
 
 /* ---- Prints. Formulas have the labels of the tensors; a scalar has no brackets. */

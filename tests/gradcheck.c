@@ -676,4 +676,28 @@ TEST(a_check_changes_nothing) {
   edf.accumulate = 0;
 }
 
+/* What a backward keeps when it first runs in a check is still there afterwards. */
+static edf_real *seen_by_backward;
+static void keep_backward(edf_node *y) {
+  seen_by_backward = (edf_real *)edf_keep(seen_by_backward, y->size * sizeof *seen_by_backward);
+  for (size_t i = 0; i < y->size; i++) {
+    seen_by_backward[i] = y->grad[i];
+    edf_addgrad(y->in[0], i, seen_by_backward[i]);
+  }
+}
+static void same_forward(edf_node *y) {
+  memcpy(y->value, y->in[0]->value, y->size * sizeof *y->value);
+}
+TEST(memory_of_a_backward_outlives_the_check) {
+  edf_node *w = edf_parameter("w[3]");
+  edf_node *y = edf_compnode("Keeps", same_forward, keep_backward, w);
+  seen_by_backward = NULL;
+  check(y);
+  CHECK(error < right_bound, "%g\n%s", error, captured);
+  CHECK(edf_array_bytes(seen_by_backward) == 3 * sizeof *seen_by_backward, "%zu bytes", edf_array_bytes(seen_by_backward));
+  edf_forward();
+  edf_backward(y);
+  CHECK(seen_by_backward[2] == (edf_real)1 / 3, "%g", (double)seen_by_backward[2]);
+}
+
 int main(void) { return harness_main(); }

@@ -335,4 +335,43 @@ TEST(a_node_keeps_only_what_it_needs) {
   }
 }
 
+/* ---- After an error */
+
+/* A batch for which a shape is wrong is not known afterwards. */
+TEST(a_batch_that_failed_fails_again) {
+  edf_node *x = edf_input("x[b,3]"), *y = edf_reshape(x, "y[b,6]");
+  edf_feed(x, rows, 2);
+  edf_forward();
+  edf_feed(x, rows, 3);
+  for (int k = 0; k < 2; k++) {
+    TRY(edf_forward());
+    CHECK(panicked, "it does not stop");
+  }
+  edf_feed(x, rows, 4);
+  edf_forward();
+  CHECK(y->dim[0] == 2 && edf_value(y)[11] == -12, "%d rows", y->dim[0]);
+}
+static void stops(edf_node *y, edf_real eta) {
+  (void)eta;
+  edf_stop("%s is not updated", y->name);
+}
+TEST(an_error_ends_the_look_and_the_step) {
+  edf_node *x = edf_want_grad(edf_input("x[2]")), *w = edf_parameter("w[2]");
+  edf_node *y = edf_mul(x, w);
+  TRY(edf_gradcheck(y));
+  CHECK(panicked, "it does not stop");
+  CHECK(!edf.looking && !edf.running, "the look goes on");
+  edf_feed(x, rows, 1);
+  edf_forward();
+  edf_backward(y);
+  w->update = stops;
+  TRY(edf_sgd(1));
+  CHECK(panicked, "it does not stop");
+  w->update = NULL;
+  edf_forward();
+  edf_backward(y);
+  edf_sgd(1);
+  CHECK(edf_value(w)[0] == -(edf_real)0.5, "%g", (double)w->value[0]);
+}
+
 int main(void) { return harness_main(); }

@@ -238,6 +238,31 @@ TEST(single_updates_need_no_new_gradient) {
   CLOSE(p->value[1], before - 4 * (double)gradient[0][1], bound, bound);
 }
 
+/* Updates by a rule with averages count, so that Adam's corrections end. */
+TEST(single_updates_by_adam_are_steps) {
+  const edf_real c[] = { r(0.1), r(0.9), r(0.999), r(1e-8), 0 };
+  build(3);
+  backward(0);
+  for (int t = 0; t < 3; t++) edf_update(p, &edf_adam_rule, c);
+  CHECK(p->steps == 3, "%ld steps", p->steps);
+}
+
+/* With edf.accumulate a gradient that was set to 0 has not arrived. */
+TEST(a_zeroed_gradient_makes_no_step) {
+  edf_node *v = edf_parameter("v[1]"), *w = edf_parameter("w[1]");
+  edf_node *first = edf_exp(v), *second = edf_exp(w);
+  edf.accumulate = 1;
+  edf_forward();
+  edf_backward(first);
+  edf_momentum(1, r(0.9));
+  edf_zero_grad();
+  edf_forward();
+  edf_backward(second);
+  edf_momentum(1, r(0.9));
+  edf.accumulate = 0;
+  CHECK(v->value[0] == -1 && w->value[0] == -1, "%g and %g", (double)v->value[0], (double)w->value[0]);
+}
+
 /* ---- Shrinkage and clipping, between Backward and the step */
 
 TEST(shrinkage_adds_to_gradients) {

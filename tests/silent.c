@@ -385,6 +385,19 @@ TEST(a_masked_mean_selects) {
     CHECK(in->grad[i] == m[i] / 2, "x.grad[%d] is %g", i, (double)in->grad[i]);
 }
 
+/* A shorter mask is repeated, and each repetition counts. */
+TEST(a_masked_mean_counts_repetitions) {
+  edf_real x[6] = { 1, 2, 9, 3, 4, 9 }, m[3] = { 1, 1, 0 };
+  Input *in = edf_want_grad(edf_input("x[b,3]")), *mask = edf_input("m[3]");
+  CompNode *y = MaskedMean(in, mask);
+  edf_feed(in, x, 2);
+  edf_feed(mask, m, 1);
+  edf_forward();
+  edf_backward(y);
+  CLOSE(edf_value(y)[0], 2.5, 1e-6, 1e-6);
+  for (int i = 0; i < 6; i++) CLOSE(in->grad[i], m[i % 3] / 4, 1e-6, 1e-6);
+}
+
 TEST(a_float_has_class_numbers_up_to_2_to_the_24th) {
   edf_node *w = edf_input("w[b]");
   edf_real one = 1;

@@ -49,6 +49,27 @@ TEST(steps_are_the_loops) {
 
 /* A new node ends the stepping, and the next step begins again. With edf.eager a node that the
    loss does not need becomes active, but it has no gradient. */
+/* A step that cannot run says why. An Input that no node uses needs no feed. A Backward by steps
+   ends as edf_backward does. */
+static int afterwards;
+static void count_afterwards(void) { afterwards++; }
+TEST(steps_begin_and_end_as_passes_do) {
+  edf_node *x = edf_input("x[b]"), *z = edf_input("z[b]"), *unused = edf_input("unused[2]");
+  edf_node *y = edf_mul(edf_add(x, z), edf_parameter("w"));
+  edf_feed(x, data, 2);
+  edf_feed(z, data, 3);
+  CAPTURE(CHECK(!edf_step_forward(), "it runs"));
+  WORDS(captured, "nothing runs|disagree on the batch|batch 3 was fed to|\"z\"|\"x\"");
+  edf_feed(z, data, 2);
+  CHECK(edf_step_forward() == y->in[0] && unused->fed < 0, "it does not run");
+  while (edf_step_forward()) continue;
+  afterwards = 0;
+  edf.after_backward = count_afterwards;
+  while (edf_step_backward()) continue;
+  edf.after_backward = NULL;
+  CHECK(afterwards == 1, "after_backward was called %d times", afterwards);
+}
+
 TEST(a_new_node_ends_the_stepping) {
   for (int kind = 0; kind < 4; kind++) {
     edf_node *aside = Tanh(edf_parameter("aside[2]")), *new_node;

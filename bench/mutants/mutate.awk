@@ -4,7 +4,7 @@
 # draws of each chapter, in the order drawn. The kind is drawn first, else most were constants.
 #   awk -f bench/mutants/mutate.awk ALL=1 edf.h     every mutant there is
 # A chapter begins at a comment `/* ==== >>name`, a second file with `lab`. Only what lies in an
-# #if of EDF_IMPLEMENTATION or EDF__CODE counts, without comments, strings and directives.
+# #if of EDF_IMPLEMENTATION counts, without comments, strings and directives.
 
 function starts(text, part) { return substr(text, 1, length(part)) == part }
 
@@ -117,7 +117,7 @@ function statements(    text, at) {
 function directive() {
   if (code ~ /^ *# *(if|ifdef|ifndef)/) {
     depth++
-    if (!inside && code ~ /EDF_IMPLEMENTATION|EDF__CODE/ &&
+    if (!inside && code ~ /EDF_IMPLEMENTATION/ &&
         code !~ /# *ifndef|! *defined\(EDF_IMPLEMENTATION/)
       inside = depth
   }
