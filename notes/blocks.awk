@@ -1,7 +1,8 @@
 # Cuts a Markdown file into its blocks, for handout.sh: each goes to a file DIR/N, and a line
 # "N LINE KIND WORDS" of what stands behind the fence is printed. Kinds: the word behind the
 # fence, c edf ebnf gdb sh; `text` for a block without one, and for lines with four blanks before
-# them; `picture` for a line ![...](FILE). A block in an HTML comment that begins with "<!-- c" is run and not shown.
+# them; `picture` for a line ![...](FILE). A block in an HTML comment,
+# <!-- c ... -->, is run and not shown; a hidden text is compared.
 #   awk -v dir=DIR -f blocks.awk FILE.md
 
 function begin(line, words) {
@@ -32,7 +33,7 @@ end { print > file; next }
   in_list = 0
   next
 }
-/^<!-- *(c|edf|sh)( |$)/ {
+/^<!-- *(c|edf|sh|python|text)( |$)/ {
   sub(/^<!-- */, "")
   begin(NR, $0)
   end = "comment"

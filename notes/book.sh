@@ -15,7 +15,7 @@ for page in $pages; do links="$links;s/]($page)/](#$(basename $page .md))/g"; do
 for page in $pages; do
   echo "<section id=\"$(basename $page .md)\">"
   echo
-  sed -e '/^<!-- *\(c\|edf\|sh\)\( \|$\)/,/^-->$/d' -e 's/^```\([a-z]*\) .*/```\1/' \
+  sed -e '/^<!-- *\(c\|edf\|sh\|python\|text\)\( \|$\)/,/^-->$/d' -e 's/^```\([a-z]*\) .*/```\1/' \
     -e 's/^```\(edf\|ebnf\|gdb\)$/``` {.\1}/' -e "$links" \
     -e '/^|/s/\\|/|/g' -e "1s/^# .*/& {#top-$(basename $page .md)}/" "$page" |
     awk -v top=.. -v write=1 -f places.awk | LC_ALL=C awk '
