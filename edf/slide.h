@@ -3072,12 +3072,14 @@ static void edf_slide__find_means(edf_slide__expr *x) {
   }
 }
 
-/* Stops unless the `for` of a line names exactly the indices of the line. */
+/* Stops unless the `for` of a line names the indices of the line, and no others. It need not name
+   those that a word reduces, as sum_K does. */
 static void edf_slide__check_loops(const edf_slide__statement *l) {
-  unsigned used = 0;
+  unsigned used = 0, needed = l->left;
   for (int f = 0; f < l->m.e.n_ref; f++) used |= edf_slide__expr_has(l, l->tensor[f]);
+  for (const edf_slide__expr *x = l->right; x; x = x->next) needed |= edf_slide__expr_has(l, x);
   const char *none = edf_slide__first_of(&l->m.e, l->loops & ~used);
-  const char *not_named = edf_slide__first_of(&l->m.e, l->loops ? used & ~l->loops : 0);
+  const char *not_named = edf_slide__first_of(&l->m.e, l->loops ? needed & ~l->loops : 0);
   if (none) edf__syntax(l->m.e.scan, none, "%s is not an index of this line", none);
   if (not_named)
     edf__syntax(l->m.e.scan, not_named, "the for names all indices, but not %s", not_named);
