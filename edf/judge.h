@@ -253,31 +253,41 @@ static void edf_judge__print_said(const char *message, int quiet) {
 }
 
 /* Runs the next line. Returns 1, or prints the error of the reader and returns 0. WebAssembly
-   has no setjmp. There the program stops. */
+   has no setjmp. There a page may define EDF_JUDGE_ATTEMPT(run, with), which calls run(with), and
+   is 0 if that has trapped. Without it the program stops. */
+typedef struct { edf_judge__answer *a; edf_slide__statement *l; } edf_judge__attempted;
+static void edf_judge__run_attempted(void *with) {
+  edf_judge__attempted *at = (edf_judge__attempted *)with;
+  edf_judge__run_line(at->a, at->l);
+}
+static const char *edf_judge__message;
 #ifdef __wasi__
-static int edf_judge__survives(edf_judge__answer *a, edf_slide__statement *l) {
-  edf_judge__run_line(a, l);
-  return 1;
+#ifndef EDF_JUDGE_ATTEMPT
+#define EDF_JUDGE_ATTEMPT(run, with) (edf.stopped = NULL, run(with), 1)
+#endif
+static void edf_judge__continue(const char *message) {
+  edf_judge__message = message;
+  __builtin_trap();
 }
 #else
 static jmp_buf edf_judge__here;
-static const char *edf_judge__message;
 static void edf_judge__continue(const char *message) {
   edf_judge__message = message;
   longjmp(edf_judge__here, 1);
 }
+#define EDF_JUDGE_ATTEMPT(run, with) (!setjmp(edf_judge__here) && (run(with), 1))
+#endif
 static int edf_judge__survives(edf_judge__answer *a, edf_slide__statement *l) {
+  edf_judge__attempted at = { a, l };
   edf.stopped = edf_judge__continue;
-  int is_error = setjmp(edf_judge__here);
-  if (!is_error) edf_judge__run_line(a, l);
+  int is_right = EDF_JUDGE_ATTEMPT(edf_judge__run_attempted, &at);
   edf.stopped = NULL;
-  if (!is_error) return 1;
+  if (is_right) return 1;
   a->unreadable++;
   if (!a->quiet) printf("  FAIL  a line that cannot be run:\n");
   edf_judge__print_said(edf_judge__message, a->quiet);
   return 0;
 }
-#endif
 
 /* Runs all lines of a text, from the start values. */
 static void edf_judge__run_answer(edf_judge__answer *a, const char *text) {

@@ -53,8 +53,8 @@ void edf_plot(const char *name, double value);
 void edf_plot_svg(const char *path);
 
 /* Writes all values and gradients of a step as JSON, or as a script if the path ends with .js.
-   Call it after Backward. notes/trace.html is the page that shows the file: in a browser, open
-   notes/trace.html?../build/step.js, or choose the file on the page. The file has at most 2 MB.
+   Call it after Backward. The playground shows the file: make playground, open
+   build/playground.html in a browser, and drop the file on it. The file has at most 2 MB.
    A large tensor is cut to its first entries along each index.
    Errors: no Forward so far, a file that cannot be written. */
 void edf_write_trace(const char *path);

@@ -2,7 +2,7 @@
 
      make run                        builds the program for this machine and runs it
      EDF_DATA=dir build/03_mnist     reads the four IDX files in a directory
-     build/03_mnist --trace          saves the first step for notes/trace.html
+     build/03_mnist --trace          saves the first step for the playground
 
    Without EDF_DATA the program reads data/mnist. `sh examples/mnist.sh` downloads these files.
    If there are no files, the program draws digits. With the real images it prints:
@@ -99,7 +99,7 @@ static result train_epoch(network net, digits_set set, int epoch) {
     Backward(net.ell);
     if (chosen.trace && epoch == 1 && i == 0) {
       edf_write_trace("build/mnist_trace.js");
-      printf("open notes/trace.html?../build/mnist_trace.js in a browser\n");
+      printf("make playground, open build/playground.html, and drop build/mnist_trace.js on it\n");
     }
     SGD((edf_real)chosen.eta);
     if (!terminal || seconds() - shown < 0.1) continue;

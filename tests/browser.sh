@@ -1,6 +1,5 @@
 #!/bin/sh
-# Pages in a browser. The page of a trace opens without an error or a request, and pointing at
-# an entry shows its number and its sum. It shows the lines of edf_print_program. The book of the notes has all its pages, pictures and links.
+# The book of the notes in a browser: it has all its pages, pictures and links.
 #   sh tests/browser.sh [DIRECTORY]            for what is built
 
 cd "$(dirname "$0")/.." || exit 1
@@ -24,7 +23,7 @@ in_window empty.html 1280 | grep -q 'it runs' ||
   { echo "skip browser: $browser does not run here"; exit; }
 
 # The script leaves lines of results in an element of its own; the last one is `counted`.
-look() {                                # look NAME SCRIPT PAGE WIDTH [SED-COMMAND [TRACE]]
+look() {                                # look NAME SCRIPT PAGE WIDTH [SED-COMMAND]
   {
     echo '<script>const failures = [];'
     echo 'onerror = (...what) => { failures.push(what.join(" ")); };'
@@ -33,7 +32,6 @@ look() {                                # look NAME SCRIPT PAGE WIDTH [SED-COMMA
     echo '</script>'
     sed "$5" "$3"
     echo '<script>'
-    [ -z "$6" ] || cat "$6"
     cat "$2"
     echo '</script>'
   } > "$dir/$1.html"
@@ -44,14 +42,6 @@ look() {                                # look NAME SCRIPT PAGE WIDTH [SED-COMMA
 }
 
 dark='s/(prefers-color-scheme: *dark)/(min-width: 1px)/'
-${CC:-cc} -O0 -I. tests/browser/pages.c -o "$dir/pages" -lm && "$dir/pages" "$dir" || exit 1
-page=notes/trace.html
-look trace tests/browser/trace.js $page 1280 '' "$dir/trace.js"
-look trace-narrow-dark tests/browser/trace.js $page 400 "$dark" "$dir/trace.js"
-look slide tests/browser/slide.js $page 1280 '' "$dir/slide.js"
-if grep -q 'https\{0,1\}:' $page; then bad=1; echo 'not ok trace-no-address: http'
-else echo 'ok trace-no-address'; fi
-
 command -v pandoc > /dev/null || { echo 'skip book: no pandoc'; exit $bad; }
 sh notes/book.sh "$dir/notes.html" > "$dir/log" 2>&1 || { cat "$dir/log"; bad=1; }
 look book tests/browser/book.js "$dir/notes.html" 1280

@@ -1,7 +1,5 @@
 // The page. Two workers run program.c: one answers to keystrokes and judges, one trains.
-'use strict';
-const $ = id => document.getElementById(id);
-const state = { text: '', losses: [], steps: 0, playing: false, error: null, marked: 0 };
+const state = { text: '', losses: [], steps: 0, playing: false, error: null, marked: 0, recorded: false, best: Infinity };
 
 // ---- The workers
 class Program {
@@ -12,67 +10,78 @@ class Program {
   run(commands, fresh = false) { return this.send({ commands, fresh }); }
 }
 let editor, trainer;
-
+const unpack = async id => {
+  const packed = Uint8Array.from(atob($(id).textContent.replace(/\s/g, '')), c => c.charCodeAt(0));
+  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip')));
+};
 async function load() {
-  const base64 = $('wasm').textContent.replace(/\s/g, '');
-  const packed = Uint8Array.from(atob(base64), c => c.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
-  const wasm = await new Response(stream).arrayBuffer();
+  const wasm = await (await unpack('wasm')).arrayBuffer();
   const url = URL.createObjectURL(new Blob([$('worker').textContent], { type: 'text/javascript' }));
-  editor = new Program(url);
-  trainer = new Program(url);
+  [editor, trainer] = [new Program(url), new Program(url)];
   await Promise.all([editor.send({ wasm }), trainer.send({ wasm })]);
 }
 
 // ---- The state of the page is in its address.
-const settings = ['data', 'rule', 'rate', 'batch', 'seed'];
-const chosen = ['tensor', 'line'], wanted = {};      // `wanted` is chosen when the program is there
+const settings = ['data', 'rule', 'rate', 'batch', 'seed', 'speed'];
 function save() {
+  if (state.recorded) return;
   const all = new URLSearchParams({ slide: $('slide').value });
   for (const key of settings) all.set(key, $(key).value);
-  if ($('answer').value) all.set('answer', $('answer').value);
-  for (const id of chosen) if ($(id).value) all.set(id, wanted[id] ?? $(id).selectedOptions[0].textContent);
+  if ($('predict').checked) all.set('predict', 1);
   history.replaceState(null, '', '#' + all);
 }
-function restore() {
-  const all = new URLSearchParams(location.hash.slice(1));
-  show_example(examples.find(e => e.name === all.get('example')) || examples[0]);
+async function restore() {
+  const all = new URLSearchParams(location.hash.slice(1)), named = examples.findIndex(e => e.name === all.get('example'));
+  show_example(examples[Math.max(0, named)]);
   if (all.get('slide') !== null) $('slide').value = all.get('slide');
+  $('example').selectedIndex = examples.findIndex(e => e.text === $('slide').value);      // or none
   for (const key of settings) if (all.get(key)) $(key).value = all.get(key);
-  $('answer').value = all.get('answer') || '';
-  for (const id of chosen) if (all.get(id)) wanted[id] = all.get(id);
+  $('predict').checked = all.has('predict');
+  if (all.has('sample')) { $('example').value = SAMPLE; return show_sample(); }
+  return compile();
 }
 const forget = () => { $('verdict').textContent = ''; };   // what was judged has changed
 function show_example(example) {
   $('example').value = example.name;
   $('slide').value = example.text;
-  forget();
-  $('answer').value = '';
   for (const key of ['data', 'rule', 'rate', 'batch']) $(key).value = example[key];
   if (!$('seed').value) $('seed').value = 1;
 }
 
-// ---- The slide: each keystroke compiles it.
+// ---- The slide: each keystroke compiles it. Numbers come from the chosen data, or from random ones if it does not fit.
 let asked = 0;
+const seed = () => Math.max(0, Math.floor(+$('seed').value || 0));
+const program = () => [`text ${seed()}\n${state.text}`, `data ${state.data}`];     // of the last text without an error
 async function compile() {
   const text = $('slide').value, turn = ++asked, start = performance.now();
+  recorded(false);
   save();
-  const r = await editor.run([`text ${seed()}\n${text}`], true);
+  let r, data = $('data').value;
+  for (const d of [data, 'random']) {
+    r = await editor.run([`text ${seed()}\n${text}`, `data ${data = d}`, 'look 0'], true);
+    if (r.answers.length < 2 || r.error === null) break;       // The first is an error of the text, which data cannot mend.
+    if (d !== 'random') state.misfit = r.error;
+  }
   if (turn !== asked) return;              // A later keystroke has asked again.
   $('program').classList.toggle('stale', r.error !== null);
   $('program').setAttribute('aria-label', r.error === null ? 'Program' : 'Program of the last text without an error');
   show_error(r.error, text);
+  $('play').disabled = $('one').disabled = !state.text && r.error !== null;
   if (r.error !== null) return;
-  if (text !== state.text) forget();
-  state.text = text;
-  show_program(r.answers[0]);
+  if (text !== state.text) { forget(); found.clear(); }
+  Object.assign(state, { text, data, misfit: data === $('data').value ? '' : state.misfit });
+  const before = moments.length ? text_of(moments[now]) : '';
+  begin(r.answers[2].trace, r.answers[2].lines);
+  const best = moments.findIndex(t => t.w === 'b' && nodes[t.n].kind === 1 && nodes[t.n].users.some(c => c.eq));
+  const stays = moments.findIndex(t => text_of(t) === before);
+  now = Math.max(0, stays < 0 ? best : stays);
+  write_program(r.answers[2].numbers);
+  draw_marks();
   document.documentElement.dataset.ms = (performance.now() - start).toFixed(1);
-  await reset();
+  await new Promise(done => setTimeout(done, state.began ? 120 : 0));        // until the next keystroke
+  state.began = true;
+  if (turn === asked) await reset();
 }
-const seed = () => Math.max(0, Math.floor(+$('seed').value || 0));
-// The commands that begin the last text without an error.
-const program = () => [`text ${seed()}\n${state.text}`, `data ${$('data').value}`];
-
 // An error is `slide:1: Equations: line 2: TEXT`, a line with ^ below the place, and the reason.
 function show_error(error, text) {
   state.error = null;
@@ -88,102 +97,192 @@ function show_error(error, text) {
   $('error').textContent = shown;
   draw_marks();
 }
-
-const escape_html = s => s.replace(/[&<>]/g, c => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;' })[c]);
+// The text area is transparent: the coloured lines below it are what one sees.
 function draw_marks() {
-  $('marks').innerHTML = $('slide').value.split('\n').map((line, k) => {
-    const e = state.error;
-    if (e && e.line === k + 1) {
-      const c = [...line.padEnd(e.column + 1)], at = Math.max(0, e.column);
-      return escape_html(c.slice(0, at).join('')) + `<mark class="bad">${escape_html(c[at])}</mark>` +
-        escape_html(c.slice(at + 1).join(''));
-    }
-    return state.marked === k + 1 ? `<mark>${escape_html(line) || ' '}</mark>` : escape_html(line);
-  }).join('\n') + '\n';
-  $('marks').scrollTop = $('slide').scrollTop;
-  $('marks').scrollLeft = $('slide').scrollLeft;
-}
-
-function row(to, line, text, quiet = '', kind = '') {
-  const div = document.createElement('div');
-  div.textContent = text;
-  div.className = kind;
-  if (quiet) { const span = document.createElement('span'); span.className = 'shape'; span.textContent = quiet; div.append(span); }
-  if (line) { div.dataset.line = line; div.onmouseenter = () => mark_line(line); div.onmouseleave = () => mark_line(0); }
-  to.append(div);
-}
-// A line that became one node is its own heading. It may also have bounds: | j<4, k<2.
-const is_own_heading = n => n.heading.startsWith(n.forward) &&
-  /^( \| [^<=!>,| ]+<\d+(, [^<=!>,| ]+<\d+)*)?$/.test(n.heading.slice(n.forward.length));
-// Shows headings and nodes as edf_print_program does. The later steps of a recurrence are one row.
-const LONGEST = 400;                       // rows that are shown
-function show_nodes(to, nodes, rows_of) {
-  let before = null, folded = [], place = '';
-  const all = [], add = (...row) => all.push(row);
-  for (const n of [...nodes, null]) {
-    if (n?.folded) { folded.push(n); continue; }
-    if (folded.length) {
-      const from = folded[0], last = folded[folded.length - 1];
-      const times = from.folded === last.folded ? '' : ' to ' + last.folded;
-      const numbers = from === last ? 'node ' + last.number : `nodes ${from.number} to ${last.number}`;
-      add(0, `[${from.folded}${times}] the same: ${numbers}`, '', 'heading');
-      folded = [];
-    }
-    if (!n) break;
-    if (!before || n.group !== before.group) {
-      place = !n.heading ? '' : is_own_heading(n) ? 'own' : 'under';
-      if (place === 'under') add(n.line, n.heading, '', 'heading');
-    }
-    for (const [text, quiet] of rows_of(n, place)) add(n.line, text, quiet);
-    before = n;
-  }
-  for (const [line, ...texts] of all.slice(0, LONGEST)) row(to, line, ...texts);
-  if (all.length > LONGEST) row(to, 0, `... ${all.length - LONGEST} more lines`);
-}
-// A node below a heading is indented.
-const numbered = (n, text, place) => String(n.number).padStart(place === 'under' ? 5 : 3) + '  ' + text;
-function show_program({ nodes, numbers }) {
-  for (const id of ['forward', 'backward', 'parameters']) $(id).replaceChildren();
-  const computed = nodes.filter(n => n.kind === 2 && !n.helper);
-  show_nodes($('forward'), computed, (n, place) => [[numbered(n, place === 'own' ? n.heading : n.forward, place), n.shape]]);
-  show_nodes($('backward'), computed.filter(n => n.backward).reverse(), (n, place) => [
-    [numbered(n, place === 'own' ? n.heading : n.name, place)],
-    ...n.backward.split('\n').filter(t => t.trim()).map(t => [' '.repeat(7) + t.trim()])]);
-  for (const n of nodes.filter(n => n.kind === 1)) row($('parameters'), first_line_with(n.name), n.name + ' ' + n.shape);
-  $('numbers').textContent = numbers;
-  choices($('tensor'), nodes.map((n, k) => [k, n.name + ' ' + n.shape]).filter(([k]) => !nodes[k].helper).slice(0, 200),
-    nodes.findIndex(n => n.kind === 1));
-  choices($('line'), nodes.map((n, k) => [k, n.forward]).filter(([k]) => nodes[k].backward).slice(0, 200));
-}
-// The choice stays if its text does; otherwise it is `first`.
-function choices(select, list, first) {
-  const before = wanted[select.id] ?? select.selectedOptions[0]?.textContent, stays = list.some(([, text]) => text === before);
-  select.replaceChildren(...list.map(([value, text]) => new Option(text, value, false, stays ? text === before : value === first)));
-  delete wanted[select.id];
-}
-function first_line_with(name) {
-  const word = new RegExp('(^|[^\\p{L}\\d_\'])' + name.replace(/[^\p{L}\d_]/gu, '\\$&') + '($|[^\\p{L}\\d_\'])', 'u');
-  return state.text.split('\n').findIndex(line => word.test(line)) + 1;
+  $('marks').replaceChildren(...$('slide').value.split('\n').map((line, k) => {
+    const e = state.error?.line === k + 1 ? [...line.padEnd(state.error.column + 1)] : null, at = Math.max(0, state.error?.column);
+    const inside = e ? [e.slice(0, at).join(''), el('mark', { class: 'bad' }, e[at]), e.slice(at + 1).join('')] : tint(line);
+    return el('span', { class: state.marked === k + 1 ? 'line marked' : 'line', 'data-line': k + 1 }, ...inside, '\n');
+  }));
 }
 function mark_line(line) {
+  if (line === state.marked) return;
   state.marked = line;
-  draw_marks();
-  for (const div of document.querySelectorAll('.rows div')) div.classList.toggle('linked', line > 0 && +div.dataset.line === line);
+  for (const e of document.querySelectorAll('#marks .line, #recorded .line')) e.classList.toggle('marked', +e.dataset.line === line);
+  for (const e of document.querySelectorAll('#rows [data-line], .card')) e.classList.toggle('linked', line > 0 && +e.dataset.line === line);
 }
-function line_at_cursor() { return $('slide').value.slice(0, $('slide').selectionStart).split('\n').length; }
+
+// ---- The program: headings and nodes as edf_print_program shows them. A row leads to a moment.
+const SAMPLE = 'A recorded step: digits';
+const found = new Set();                   // hidden lines that were written, as `node/tensor`
+const adds_to = (line, x) => /(.*?) [-+]?= /.test(line) && sides(line)[0].startsWith(x.name + '.grad');
+const can_hide = line => !/\[the first greatest\]/.test(line);
+const tensor_of = line => (/^(?:for [^:]*: )?([^\s[]+)\.grad/.exec(line) || [])[1];
+const hidden = (x, line) => $('predict').checked && !state.recorded && can_hide(line) && !found.has(x.name + '/' + tensor_of(line));
+const isHidden = id => nodes[id].users.some(c => c.back.some(line => adds_to(line, nodes[id]) && hidden(c, line)));
+let buttons = [];                          // of the moments
+function text_of(t) {
+  const x = nodes[t.n], n = x ? size(x) : 1;
+  if (t.w === 'F') return 'inputs and parameters';
+  if (t.w === 'B') return x.name + '.grad = 1' + (n > 1 ? '/' + n : '') + ', all others 0';
+  if (t.w === 'f') return x.line;
+  const lines = x.users.flatMap(c => c.back.filter(line => adds_to(line, x)).map(line => hidden(c, line) ? x.name + '.grad += ?' : line));
+  return lines.join('\n') || x.name + '.grad, by ' + x.users.map(c => c.name).join(', ');
+}
+function row(tag, x, kind, ...inside) {
+  const e = el(tag, { class: kind, 'data-line': x ? x.slideLine : 0 }, ...inside);
+  e.onmouseenter = () => mark_line(x ? x.slideLine : 0);
+  e.onmouseleave = () => mark_line(0);
+  return e;
+}
+function button(m, x, kind, ...inside) { const b = row('button', x, kind, ...inside); b.onclick = () => go(m); return b; }
+const shape = x => x.dim.length ? '[' + x.dim.join(', ') + ']' : 'scalar';
+// A line that became one node is its own heading. It may also have bounds: | j<4, k<2.
+const own_heading = x => x.heading.startsWith(x.line) && /^( \| [^<=!>,| ]+<\d+(, [^<=!>,| ]+<\d+)*)?$/.test(x.heading.slice(x.line.length));
+const numbered = (x, text, place) => [el('small', {}, state.recorded ? x.at.split('/').pop() : shape(x)),
+  String(x.number).padStart(place === 'under' ? 5 : 3) + '  ', ...tint(text)];
+// The later steps of a recurrence are folded. They open when one of them is shown.
+function write_nodes(list, its, write, unfolded) {
+  let before = null, folded = [], place = '';
+  const add = e => list.append(el('li', {}, e));
+  for (const x of [...its, null]) {
+    if (x && x.folded && !unfolded) { folded.push(x); continue; }
+    if (folded.length) {
+      const from = folded[0], to = folded[folded.length - 1], inside = el('ol');
+      const times = from.folded === to.folded ? '' : ' to ' + to.folded;
+      const which = from === to ? 'node ' + to.number : `nodes ${from.number} to ${to.number}`;
+      add(el('details', {}, row('summary', from, '', `[${from.folded}${times}] the same: ${which}`), inside));
+      write_nodes(inside, folded, write, true);
+      folded = [];
+    }
+    if (!x) break;
+    if (!before || before.group !== x.group) {
+      place = !x.heading ? '' : own_heading(x) ? 'own' : 'under';
+      if (place === 'under') add(row('p', x, 'heading', ...tint(x.heading)));
+    }
+    write(x, add, place);
+    before = x;
+  }
+}
+const write_forward = (x, add, place) => {
+  const inside = numbered(x, place === 'own' ? x.heading : x.line, place), m = x.from[0];
+  add(m < Infinity ? buttons[m] = button(m, x, 'node', ...inside) : row('p', x, 'node', ...inside));
+};
+// A line that adds to a gradient leads to the moment when the gradient is complete.
+function write_backward(x, add, place) {
+  const its = [...new Set(x.in)].map(id => nodes[id]).filter(y => y.from[1] < Infinity), ready = its.filter(y => lastUser(y) === x.id);
+  add(row('p', x, 'node', ...numbered(x, place === 'own' ? x.heading : x.name, place)));
+  for (const line of x.back) {
+    const y = its.find(z => adds_to(line, z)), hides = hidden(x, line), was_found = $('predict').checked && can_hide(line) && !hides;
+    const inside = hides ? [el('span', {}, `${tensor_of(line)}.grad += ?`)] : tint(line);
+    const b = y ? button(y.from[1], x, 'loop' + (hides ? ' hidden' : '') + (was_found ? ' found' : ''), ...inside) : row('p', x, 'loop', ...inside);
+    if (y && ready.includes(y)) buttons[y.from[1]] = buttons[y.from[1]] || b;
+    if (hides) b.addEventListener('click', () => ask_for(x, tensor_of(line)));
+    add(b);
+  }
+  for (const y of ready.filter(z => !buttons[z.from[1]])) add(buttons[y.from[1]] = button(y.from[1], x, 'loop', ...tint(text_of(moments[y.from[1]]))));
+}
+function write_program(n) {
+  if (n !== undefined) state.numbers = n;
+  buttons = [];
+  $('rows').replaceChildren();
+  const begins = (m, title) => {
+    const list = el('ol', { 'aria-label': title }, el('li', {}, buttons[m] = button(m, null, '', ...tint(text_of(moments[m])))));
+    $('rows').append(el('h3', {}, title), list);
+    return list;
+  };
+  const computed = nodes.filter(x => x.kind === 2 && x.line), m = moments.findIndex(t => t.w === 'B');
+  write_nodes(begins(0, 'Forward'), computed, write_forward);
+  if (m >= 0) write_nodes(begins(m, 'Backward, derived'), computed.filter(x => x.runsBack).reverse(), write_backward);
+  const all = nodes.filter(x => x.kind === 1);
+  $('rows').append(el('h3', {}, `Parameters: ${state.numbers} number${state.numbers === 1 ? '' : 's'}`), el('ol', { id: 'parameters' },
+    ...all.map(x => row('li', { slideLine: first_line_with(x.name) }, '', el('span', { class: 'n' }, x.name), ' ' + shape(x)))));
+  moments.forEach((t, k) => { if (!buttons[k]) buttons[k] = el('button'); });      // A node without a row.
+  plan = null;
+  next_hidden();
+  show_row(true);
+}
+const first_line_with = name => $('slide').value.split('\n').findIndex(line => parts(line).some(([text, kind]) => kind === 'n' && text === name)) + 1;
+
+// ---- Steps. What an assignment writes comes first, then what it reads.
+function involved(t) {
+  const c = nodes[t.n];
+  if (t.w === 'F') return nodes.filter(x => x.kind < 2 && x.value).map(x => [x.id, ['input', 'parameter'][x.kind]]);
+  if (t.w === 'B') return [[t.n, 'the loss']];
+  if (t.w === 'f') return [[c.id, 'written'], ...[...new Set(c.in)].map(id => [id, 'read'])];
+  const factors = (y, term) => y.eq.ref.slice(term[1], term[1] + term[2]).map(r => y.in[r[0]]);
+  const beside = y => y.eq ? y.eq.term.map(term => factors(y, term)).filter(f => f.includes(c.id)).flat() : y.in;
+  const read = c.users.flatMap(beside).filter(id => id !== c.id);
+  return [[c.id, 'gradient written'], ...c.users.map(y => [y.id, 'gradient read']),
+    ...[...new Set(read)].filter(id => !c.users.includes(nodes[id])).map(id => [id, 'read'])];
+}
+function draw() {
+  const t = moments[now], c = nodes[t.n], seen = involved(t).slice(0, 12);
+  $('what').replaceChildren(...tint(text_of(t)));
+  $('about').textContent = !c ? 'what the program was given' : c.op + (state.recorded ? DOT + c.at : '');
+  $('where').textContent = now + 1 + ' of ' + moments.length;
+  $('cards').replaceChildren(...seen.map(([id, role]) => card(id, now, role, role.includes('written'))));
+  drawGraph();
+  const first = document.querySelector('.main td, .main canvas');
+  explain(picked || ('fb'.includes(t.w) && first && (first.entry || (first.focus && null))));
+}
+function look_at_constants(c) {            // z[b,4,k] reads at 4: there the view goes
+  for (const r of c && c.eq ? c.eq.ref : []) r[1].forEach((p, d) => {
+    if (p.length === 1) pos[nodes[r[0] < 0 ? c.id : c.in[r[0]]].keys[d]] = p[0];
+  });
+}
+function show_row(stay) {
+  const list = $('rows'), b = buttons[now], fold = b.closest('details');
+  for (const d of list.querySelectorAll('details[open]')) if (d !== fold) d.open = false;
+  if (fold) fold.open = true;
+  list.querySelector('[aria-current]')?.removeAttribute('aria-current');
+  b.setAttribute('aria-current', 'step');
+  const top = b.offsetTop - list.offsetTop;
+  if (!stay && (top < list.scrollTop || top + b.offsetHeight > list.scrollTop + list.clientHeight)) list.scrollTop = top - list.clientHeight / 3;
+}
+function go(m) {
+  if (!moments.length) return;
+  now = Math.max(0, Math.min(moments.length - 1, m));
+  picked = null;
+  look_at_constants(nodes[moments[now].n]);
+  show_row(false);
+  draw();
+}
+function move_in_map(td, key) {
+  const right = (key === 'ArrowRight') - (key === 'ArrowLeft'), down = (key === 'ArrowDown') - (key === 'ArrowUp');
+  if (td.move) return td.move(right, down);
+  const rows = [...td.closest('tbody').children], line = rows[rows.indexOf(td.parentNode) + down];
+  const to = line && line.children[[...td.parentNode.children].indexOf(td) + right];
+  if (to && to.tagName === 'TD') to.focus();
+}
+document.addEventListener('keydown', e => {
+  if (e.ctrlKey && e.key === 'Enter' && !$('play').disabled) { e.preventDefault(); play(!state.playing); }
+  const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }, end = { Home: 0, End: moments.length - 1 }[e.key];
+  const td = e.target.closest?.('#cards td, #cards canvas');
+  if (!moments.length || e.altKey || e.ctrlKey || e.metaKey || e.target.closest?.('select, textarea, input, dialog')) return;
+  if (td && e.key === 'Escape') $('next').focus();
+  if (!steps[e.key] && end === undefined) return;
+  e.preventDefault();
+  if (td && steps[e.key]) move_in_map(td, e.key);
+  else go(end ?? now + steps[e.key]);
+});
+for (const event of ['mouseover', 'focusin', 'click'])
+  $('cards').addEventListener(event, e => {
+    const td = e.target.closest('td');
+    if (td && td.entry && td.entry !== picked) explain(td.entry);
+  });
 
 // ---- Training
 async function reset() {
-  const r = await trainer.run(program(), true);
-  state.losses = [];
-  state.steps = 0;
-  $('sum').textContent = '';
+  const turn = asked, r = await trainer.run([...program(), 'view', 'look'], true);
+  if (turn !== asked || state.recorded) return;
+  Object.assign(state, { losses: [], steps: 0, best: Infinity, said: '' });
+  $('doctor').textContent = state.misfit ? state.misfit + '.\nThe Inputs have random numbers.' : '';
   $('state').textContent = r.error === null ? 'step 0' : r.error;
   if (r.error !== null) play(false);
   $('play').disabled = $('one').disabled = r.error !== null;
   draw_curve();
-  $('picture').replaceChildren();
-  if (r.error === null) await look();
+  if (r.error === null) shown(r.answers[2], r.answers[3]);
 }
 const step_command = n => `step ${n} ${+$('rate').value || 0} ${+$('batch').value} ${$('rule').value}`;
 async function step(n) {
@@ -194,25 +293,45 @@ async function step(n) {
     await trainer.run(program(), true);
     return false;
   }
-  const { loss, steps } = r.answers[0];
+  const { loss, steps } = r.answers[0], newest = loss[loss.length - 1];
   state.losses.push(...loss);
   state.steps = steps;
-  $('state').textContent = `step ${steps}   loss ${format(loss[loss.length - 1])}`;
+  $('state').textContent = `step ${steps}   loss ${format(newest)}`;
   state.step_ms = r.ms / n;
+  if (r.text.trim()) state.said = r.text.trim();
   draw_curve();
+  await watch(newest);
   return true;
 }
-// Steps for about 30 ms, then a picture at most every 250 ms: so the page stays quick.
+// If the loss is NaN, or the mean of 20 steps is twice the best one, shows what the doctor says.
+async function watch(newest) {
+  const all = state.losses, recent = all.slice(-20).reduce((a, b) => a + b, 0) / Math.min(20, all.length);
+  if (typeof newest !== 'number') {
+    play(false);
+    const r = await trainer.run(['find']);
+    $('doctor').textContent = `The loss is ${newest}.\n` + [state.said, r.text.trim()].filter(x => x).join('\n');
+  } else if (recent > 2 * state.best && recent > state.best + .1)
+    $('doctor').textContent = 'The loss rises: the last 20 steps have a mean of ' + format(recent) + ', the best were ' + format(state.best) +
+      '.\n' + (state.said || 'The doctor has no finding. Often the rate is too large: try a third of it.');
+  else if (state.said) $('doctor').textContent = state.said;
+  if (all.length >= 20) state.best = Math.min(state.best, recent);
+}
+// At 1 and 10 steps a second each step is shown, otherwise the newest one every 250 ms.
 async function loop() {
-  let looked = 0;
+  let looked = -1e9;
   while (state.playing) {
-    const n = Math.max(1, Math.min(50, Math.round(30 / (state.step_ms || 10))));
+    const speed = +$('speed').value, start = performance.now();
+    const n = speed > 10 ? speed / 20 : speed ? 1 : Math.max(1, Math.min(50, Math.round(30 / (state.step_ms || 10))));
     if (!await step(n)) return;
-    if (performance.now() - looked > 250) { await look(); looked = performance.now(); }
-    await new Promise(done => setTimeout(done, 0));
+    if (performance.now() - looked > (speed && speed <= 10 && !calm.matches ? 0 : calm.matches ? 1000 : 250)) {
+      await look();
+      looked = performance.now();
+    }
+    await new Promise(done => setTimeout(done, speed ? Math.max(0, n * 1000 / speed - (performance.now() - start)) : 0));
   }
   await look();
 }
+const calm = matchMedia('(prefers-reduced-motion: reduce)');
 function play(on) {
   if (state.playing === on) return;
   state.playing = on;
@@ -221,167 +340,213 @@ function play(on) {
   if (on) loop();
 }
 const format = x => typeof x === 'number' ? String(+x.toPrecision(4)) : x;
+function shown(view, { trace, lines }) {
+  const at = document.activeElement?.closest?.('#cards td, #cards canvas') && picked;
+  const shapes = JSON.stringify(nodes.map(x => x.dim));
+  draw_picture(view);
+  begin(trace, lines, true);
+  if (JSON.stringify(nodes.map(x => x.dim)) !== shapes) write_program();       // of another batch
+  look_at_constants(nodes[moments[now].n]);
+  draw();
+  if (at) cells().find(td => td.key === key(at.id, at.kind, at.index))?.focus();
+}
+async function look() {
+  const turn = asked, r = await trainer.run(['view', 'look']);
+  if (r.error === null && turn === asked && !state.recorded) shown(...r.answers);
+}
 
-// ---- Pictures
+// ---- Pictures. The loss has a logarithmic axis, unless it is 0 or less somewhere.
 function draw_curve() {
-  const all = state.losses.filter(x => typeof x === 'number'), w = 420, h = 190;
-  const svg = $('curve');
+  const all = state.losses.filter(x => typeof x === 'number'), svg = $('curve'), w = svg.clientWidth || 300, h = 205, left = 46;
   svg.setAttribute('viewBox', `0 0 ${w} ${h}`);
-  if (!all.length) { svg.innerHTML = `<text x="44" y="95">no step yet</text>`; return; }
-  const every = Math.max(1, Math.ceil(all.length / 400)), means = [];
+  if (!all.length) { svg.innerHTML = `<text x="${left}" y="95">no step yet</text>`; return; }
+  const every = Math.max(1, Math.ceil(all.length / 250)), means = [];
   for (let i = 0; i < all.length; i += every) {
     const part = all.slice(i, i + every);
     means.push(part.reduce((a, b) => a + b) / part.length);
   }
-  const top = Math.max(...means), low = Math.min(0, ...means), span = top - low || 1;
-  const x = i => 44 + (w - 52) * (means.length > 1 ? i / (means.length - 1) : 0.5), y = v => 12 + (h - 36) * (top - v) / span;
+  const log = Math.min(...means) > 0, f = v => log ? Math.log10(v) : v;
+  let top = f(Math.max(...means)), low = f(Math.min(...means));
+  if (top - low < .3) [top, low] = [top + .15, low - .15];
+  const x = i => left + (w - left - 8) * (means.length > 1 ? i / (means.length - 1) : .5), y = v => 10 + (h - 44) * (top - f(v)) / (top - low);
+  const decades = Math.max(1, Math.ceil((top - low) / 5)), ticks = !log ? [0, 1, 2, 3, 4].map(k => low + (top - low) * k / 4)
+    : [...Array(Math.ceil(top - low) + 2).keys()].map(k => Math.floor(low) + k).filter(e => e % decades === 0)
+      .flatMap(e => (top - low < 2 ? [1, 2, 5] : top - low < 4 ? [1, 3] : [1]).map(d => d * 10 ** e)).filter(v => f(v) <= top && f(v) >= low);
   const path = means.map((v, i) => (i ? 'L' : 'M') + x(i).toFixed(1) + ' ' + y(v).toFixed(1)).join('');
-  svg.innerHTML = [top, (top + low) / 2, low].map(v => `<line x1="44" x2="${w - 8}" y1="${y(v)}" y2="${y(v)}"/>` +
-    `<text x="0" y="${y(v) + 4}">${format(v)}</text>`).join('') +
-    `<path d="${path}"/><text x="44" y="${h - 4}">0</text><text x="${w - 8}" y="${h - 4}" text-anchor="end">${state.steps} steps</text>`;
+  svg.innerHTML = ticks.map(v => `<line x1="${left}" x2="${w - 8}" y1="${y(v)}" y2="${y(v)}"/>` +
+    `<text x="${left - 5}" y="${y(v) + 4}" text-anchor="end">${format(v)}</text>`).join('') + `<path d="${path}"/>` +
+    `<text x="${left}" y="${h - 18}">1</text><text x="${w - 8}" y="${h - 18}" text-anchor="end">${state.steps}</text>` +
+    `<text x="${(w + left) / 2}" y="${h - 4}" text-anchor="middle">step${log ? ' (log axis)' : ''}</text>`;
   svg.setAttribute('aria-label', `Loss curve: ${format(means[0])} at first, ${format(means[means.length - 1])} after ${state.steps} steps`);
 }
-
-async function look() {
-  const r = await trainer.run(['view']);
-  if (r.error === null) draw_picture(r.answers[0]);
-  await show_tensor();
-}
 const colour = (name, part) => `rgba(${getComputedStyle(document.documentElement).getPropertyValue(name)},${part})`;
-function title(text) { const h = document.createElement('h2'); h.textContent = text; return h; }
 function draw_picture(v) {
   const to = $('picture');
   if (v.boundary) {
-    const canvas = document.createElement('canvas'), n = v.boundary, c = canvas.getContext('2d');
-    canvas.id = 'boundary';
-    canvas.width = canvas.height = 12 * n;
-    v.p.forEach((p, i) => { const strength = Math.abs(p - 0.5) * 1.5;
-      c.fillStyle = colour(p > 0.5 ? '--warm' : '--cold', strength); c.fillRect(i % n * 12, Math.floor(i / n) * 12, 12, 12); });
+    const n = v.boundary, canvas = el('canvas', { id: 'boundary', width: 12 * n, height: 12 * n }), c = canvas.getContext('2d');
+    v.p.forEach((p, i) => { c.fillStyle = colour(p > .5 ? '--pos' : '--neg', Math.abs(p - .5) * 1.5);
+      c.fillRect(i % n * 12, Math.floor(i / n) * 12, 12, 12); });
     v.y.forEach((y, i) => { const at = d => (v.x[2 * i + d] - v.from) / (v.to - v.from) * 12 * n;
-      c.beginPath(); c.arc(at(0), 12 * n - at(1), 5, 0, 7); c.fillStyle = colour(y ? '--warm' : '--cold', 1); c.fill();
+      c.beginPath(); c.arc(at(0), 12 * n - at(1), 5, 0, 7); c.fillStyle = colour(y ? '--pos' : '--neg', 1); c.fill();
       c.strokeStyle = '#fff'; c.stroke(); });
-    to.replaceChildren(title('Probability of class 1'), canvas);
+    to.replaceChildren(el('h3', {}, 'Probability of class 1'), canvas);
+  } else if (v.curve) {
+    const at = (x, y) => [(x + 2.2) / 4.4 * 196, 98 - y * 80].map(n => (isFinite(n) ? n : 0).toFixed(1)).join(' ');
+    const svg = drawn('svg', { id: 'fit', viewBox: '0 0 196 196' });
+    v.x.forEach((x, i) => { const [cx, cy] = at(x, v.y[i]).split(' '); svg.append(drawn('circle', { cx, cy, r: 2.5 })); });
+    svg.append(drawn('path', { d: v.curve.map((y, i) => (i ? 'L' : 'M') + at(v.at[i], +y)).join('') }));
+    to.replaceChildren(el('h3', {}, 'The points, and the curve'), svg);
   } else if (v.confusion) {
-    const table = document.createElement('table'), head = table.insertRow();
-    let right = 0, all = 0;
-    head.innerHTML = '<th></th>' + [...Array(10).keys()].map(k => `<th>${k}</th>`).join('');
-    for (let i = 0; i < 10; i++) {
-      const tr = table.insertRow();
-      tr.innerHTML = `<th>${i}</th>`;
-      for (let j = 0; j < 10; j++) {
-        const n = v.confusion[10 * i + j], td = tr.insertCell();
-        all += n; right += i === j ? n : 0;
-        td.textContent = n || '';
-        td.style.background = n ? colour(i === j ? '--cold' : '--warm', 0.15 + 0.7 * n / 60) : '';
-      }
+    const cell = (i, j) => {
+      const n = v.confusion[10 * i + j], td = el('td', {}, n ? String(n) : '');
+      if (n) td.style.background = colour(i === j ? '--neg' : '--pos', .15 + .7 * n / 60);
+      return td;
+    };
+    const digits = [...Array(10).keys()], all = v.confusion.reduce((a, b) => a + b), right = digits.reduce((a, i) => a + v.confusion[11 * i], 0);
+    to.replaceChildren(el('h3', {}, `Digit, and what it is taken for: ${(100 * right / all).toFixed(1)} %`), el('table', {}, el('tr', {}, el('th'),
+      ...digits.map(j => el('th', {}, String(j)))), ...digits.map(i => el('tr', {}, el('th', {}, String(i)), ...digits.map(j => cell(i, j))))));
+  } else if (v.samples) to.replaceChildren(el('h3', {}, 'Names drawn from P'), el('ol', { class: 'samples' },
+    ...v.samples.map(name => el('li', {}, name || '(nothing)'))));
+  else to.replaceChildren();
+  to.setAttribute('aria-label', v.confusion || v.samples ? to.textContent : v.curve ? 'The points of the data, and the curve that was learnt'
+    : 'The plane, coloured by the probability of class 1');
+}
+
+// ---- Predict: the backward is hidden, and the student writes it. The lines of one gradient in one node are judged together.
+let wanted = null;                         // { node, tensor } that is asked for
+function ask_for(x, tensor) {
+  wanted = { node: x.id, tensor };
+  $('asked').textContent = tensor + '.grad';
+  $('answer').placeholder = sides(x.back.find(line => tensor_of(line) === tensor))[0] + ' += ...';
+}
+function next_hidden() {
+  const x = nodes.filter(c => c.runsBack).reverse().find(c => c.back.some(line => hidden(c, line)));
+  document.body.classList.toggle('predicts', Boolean(x));
+  if (x) ask_for(x, tensor_of(x.back.find(line => hidden(x, line))));
+  else if ($('predict').checked && found.size) $('verdict').textContent = 'Every line of the backward is right.';
+}
+async function judge() {
+  const text = $('answer').value, tensor = tensor_of(text.trim()) || wanted.tensor;
+  const open = nodes.filter(c => c.runsBack && c.back.some(line => tensor_of(line) === tensor && hidden(c, line))).map(c => c.id);
+  let said = '';
+  for (const node of open.length ? [...new Set([...open.filter(id => id === wanted.node), ...open])] : [wanted.node]) {
+    const r = await editor.run([...program(), `answer ${node}\n${text}`], true), name = tensor.replace(/@/g, '_');
+    const report = r.error !== null ? r.error : r.text, lines = report.split('\n');
+    if (lines.some(line => line.startsWith(`  ok    ${name}.grad:`))) {
+      found.add(nodes[node].name + '/' + tensor);
+      $('answer').value = '';
+      $('verdict').textContent = `right: ${text.trim()}`;
+      write_program();
+      draw();
+      return;
     }
-    to.replaceChildren(title(`Digit, and what it is taken for: ${(100 * right / all).toFixed(1)} % right`), table);
-  } else if (v.samples) {
-    const list = document.createElement('ol');
-    list.className = 'samples';
-    for (const name of v.samples) { const li = document.createElement('li'); li.textContent = name || '(nothing)'; list.append(li); }
-    to.replaceChildren(title('Names drawn from P'), list);
-  } else to.replaceChildren();
-  const said = v.confusion || v.samples ? to.textContent : 'The plane, coloured by the probability of class 1';
-  to.setAttribute('aria-label', said);
+    const from = lines.findIndex(line => line.startsWith(`  FAIL  ${name}.grad:`) || /cannot be run/.test(line));
+    const rest = lines.slice(from + 1), end = rest.findIndex(line => /^ {2}(ok|FAIL|skip) /.test(line));
+    said = said || (from < 0 ? report : [lines[from], ...rest.slice(0, end < 0 ? rest.length : end)].join('\n'));
+  }
+  const lines = said.trimEnd().split('\n');  // The caret stands 16 columns from the left, as the line does.
+  $('verdict').textContent = ['not right yet', ...lines.map(x => /^ {8}answer: |^ +\^$/.test(x) ? x.slice(16) : x.trim())].join('\n');
 }
-
-// A heat map has a row for each row of the tensor. Cold is positive, warm negative.
-async function show_tensor() {
-  const k = $('tensor').value, maps = document.querySelector('#heat .maps');
-  if (k === '') { maps.replaceChildren(); return; }
-  const r = await trainer.run([`value ${k}`]);
-  if (r.error !== null || k !== $('tensor').value) return;
-  const { dim, value, grad } = r.answers[0];
-  maps.replaceChildren(...[['value', value], ['gradient', grad]].filter(([, v]) => v.length).map(([what, v]) => {
-    const width = dim.length ? Math.min(dim[dim.length - 1] * (dim.length > 2 ? dim[dim.length - 2] : 1), 96) : 1;
-    const columns = dim.length === 1 ? Math.min(dim[0], 32) : Math.max(1, width), rows = Math.min(Math.ceil(v.length / columns), 48);
-    const cell = Math.max(2, Math.min(16, Math.floor(250 / Math.max(columns, rows)))), canvas = document.createElement('canvas');
-    canvas.width = columns * cell; canvas.height = rows * cell;
-    canvas.tabIndex = 0;
-    const numbers = v.map(Number), most = Math.max(...numbers.filter(isFinite).map(Math.abs), 1e-30), c = canvas.getContext('2d');
-    numbers.slice(0, columns * rows).forEach((x, i) => { c.fillStyle = isFinite(x) ? colour(x < 0 ? '--warm' : '--cold', Math.abs(x) / most) : '#f0f';
-      c.fillRect(i % columns * cell, Math.floor(i / columns) * cell, cell, cell); });
-    canvas.setAttribute('aria-label', `${what}: ${v.length} numbers, at most ${format(most)} in size. Arrow keys show an entry.`);
-    canvas.setAttribute('role', 'img');
-    const figure = document.createElement('div');
-    figure.append(title(`${what}, up to ${format(most)}`), canvas);
-    let at = 0;
-    canvas.onmousemove = e => { const i = Math.floor(e.offsetY / cell) * columns + Math.floor(e.offsetX / cell); if (i < v.length) show_entry(k, at = i); };
-    canvas.onkeydown = e => { const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[e.key];
-      if (by && v[at + by] !== undefined) { e.preventDefault(); show_entry(k, at += by); } };
-    return figure;
-  }));
-  if (!value.length) maps.textContent = 'No numbers yet: make a step.';
-}
-async function show_entry(k, i) {
-  const r = await trainer.run([`entry ${k} ${i}`]);
-  if (r.error !== null) return;
-  const e = r.answers[0], more = e.all - e.products.length;
-  const sum = e.products.map((p, n) => (p.is < 0 ? ' - ' : n ? ' + ' : ' ') + format(Math.abs(p.is)) + ' (' + p.of + ')').join('');
-  $('sum').textContent = `${e.entry} = ${format(e.value)}` + (e.products.length ? '\n=' + sum + (more > 0 ? ` + ${more} more products` : '') : '') +
-    (e.grad !== undefined ? `\n${e.entry.replace(/(\[|$)/, '.grad$1')} = ${format(e.grad)}` : '');
-}
-
-// ---- Your backward
-async function judge(command) {
+async function gradcheck() {
   $('verdict').textContent = '...';
-  const r = await editor.run([...program(), command], true);
-  const text = r.text.trim() || '', e = r.answers[2]?.error_of;
-  const right = r.error === null && typeof e === 'number' && e < 1e-6;
-  $('verdict').textContent = (r.error === null ? (right ? 'right: ' : 'not right: ') + 'worst relative error ' + format(e) + '\n\n' : r.error + '\n') + text;
+  const r = await editor.run([...program(), 'check'], true), e = r.answers[2]?.error_of;
+  $('verdict').textContent = r.error !== null ? r.error : (typeof e === 'number' && e < 1e-6 ? 'right: ' : 'not right: ') +
+    'worst relative error ' + format(e) + '\n\n' + r.text.trim();
 }
 
-// ---- A C program
+// ---- Files of edf_write_trace, a script that calls edf_trace or JSON
+function recorded(on, name) {
+  state.recorded = on;
+  document.body.classList.toggle('recorded', on);
+  if (!on) { $('recorded').replaceChildren(); return; }
+  play(false);
+  const back = el('button', { type: 'button' }, 'Back to the slide');
+  back.onclick = () => { $('example').value = examples.some(e => e.text === $('slide').value) ? $('example').value : examples[0].name; compile(); };
+  const headings = [...new Set(nodes.filter(x => x.kind === 2).map(x => x.heading || x.line))].filter(x => x);
+  nodes.forEach(x => { x.slideLine = headings.indexOf(x.heading || x.line) + 1; });
+  $('recorded').replaceChildren(el('p', { class: 'soft' }, name + ': ' + nodes.length + ' nodes ', back),
+    ...headings.slice(0, 200).map((h, k) => el('div', { class: 'line', 'data-line': k + 1 }, ...tint(h))));
+}
+function show_trace(text, name) {
+  let data;
+  try { data = JSON.parse(text.replace(/^edf_trace\(|\);\s*$/g, '')); } catch { data = null; }
+  if (!data?.nodes) { $('verdict').textContent = name + ' is no file of edf_write_trace'; return; }
+  asked++;                                 // no keystroke is waited for
+  begin(data, null);
+  found.clear();
+  forget();
+  recorded(true, name);
+  write_program(nodes.filter(x => x.kind === 1).reduce((a, x) => a + size(x), 0));
+  draw();
+  $('program').classList.remove('stale');
+}
+const show_sample = async () => show_trace(await (await unpack('sample')).text(), 'one step of examples/03_mnist.c');
+const open_file = async file => { if (file) show_trace(await file.text(), file.name); };
+
+// ---- A C program, which trains on the same data
 function c_program() {
-  const lines = state.text.split('\n').filter(line => line.trim());
+  const lines = state.text.split('\n').filter(line => line.trim()), b = Math.max(1, Math.floor(+$('batch').value || 1)), rate = +$('rate').value || 0;
   const quoted = lines.map(line => '      "' + line.replace(/\\/g, '\\\\').replace(/"/g, '\\"').replace(/%/g, '%%') + '\\n"').join('\n');
-  return `/* cc -O2 hw1.c -lm      with edf.h and edf/slide.h in the same folder */
+  const [first, ...sections] = $('data-h').textContent.trim().split(/^\/\* ---- (?=\w+ \*\/$)/m), section = name => sections.find(s => s.startsWith(name + ' */'));
+  const names = state.data === 'names' ? '#include "names.h"             /* examples/names.h of the project */\n' : '';
+  const rule = { sgd: `SGD(${rate})`, momentum: `edf_momentum(${rate}, 0.9)`, adam: `edf_adam_default(${rate})` }[$('rule').value];
+  return `/* hw1.c - a slide of the edf.h playground. With edf.h and the folder edf beside it:
+   cc -O2 -DEDF_REAL=double hw1.c -lm && ./a.out */
 #define EDF_IMPLEMENTATION
 #include "edf/slide.h"
+#include "edf/data.h"
+${names}
+${first.replace(/^\/\*[^]*?\*\/\n/, '/* A row of the data has n_x numbers for the Input x, and n_y for y. */\n')}
+${section(state.data).replace(/^.*\n/, '')}
+${section('feed').replace(/^.*\n/, '').trim()}
 
 int main(void) {
   edf_seed(${seed()});
-  CompNode *loss = Equations(
-${quoted});
-  (void)loss;
+  CompNode *loss = Equations(${quoted});
+  begin_data(make_${state.data});
+  for (int step = 1; step <= 100; step++) {
+    feed_batch(${b});
+    Forward();
+    if (step == 1 || step % 10 == 0) printf("step %3d   loss %.6g\\n", step, edf_mean_value(loss));
+    Backward(loss);
+    ${rule};
+  }
   edf_print_program(stdout);
-  /* edf_feed(edf_find("x"), numbers, ${+$('batch').value || 1}); edf_feed(edf_find("y"), classes, ${+$('batch').value || 1});
-     then in each step: Forward(); Backward(loss); ${{ sgd: `SGD(${$('rate').value})`, momentum: `edf_momentum(${$('rate').value}, 0.9)`,
-    adam: `edf_adam_default(${$('rate').value})` }[$('rule').value]}; */
   edf_clear();
 }
 `;
 }
 
 // ---- The page begins
-for (const example of examples) $('example').append(new Option(example.name));
-restore();
-$('example').onchange = () => { show_example(examples[$('example').selectedIndex]); play(false); compile(); };
-$('slide').oninput = () => { state.error = null; draw_marks(); compile(); };
-$('slide').onscroll = draw_marks;
-$('slide').onkeyup = $('slide').onclick = () => mark_line(line_at_cursor());
-$('slide').onblur = $('slide').onmouseleave = () => mark_line(0);
-$('slide').onmousemove = e => {
-  const line = Math.floor((e.offsetY - 8 + $('slide').scrollTop) / 19) + 1;   // as in style.css
-  const to = line > 0 && line <= $('slide').value.split('\n').length ? line : 0;
-  if (to !== state.marked) mark_line(to);
+for (const name of [...examples.map(e => e.name), SAMPLE]) $('example').append(new Option(name));
+$('example').onchange = () => {
+  play(false);
+  if ($('example').value === SAMPLE) return show_sample();
+  show_example(examples[$('example').selectedIndex]);
+  compile();
 };
-for (const id of ['data', 'seed']) $(id).onchange = () => { save(); reset(); };
-for (const id of ['rule', 'rate', 'batch', 'answer']) $(id).onchange = save;
+$('slide').oninput = () => { state.error = null; draw_marks(); compile(); };
+$('slide').onkeyup = $('slide').onclick = () => mark_line($('slide').value.slice(0, $('slide').selectionStart).split('\n').length);
+$('slide').onblur = $('slide').onmouseleave = () => mark_line(0);
+$('slide').onmousemove = e => mark_line(+(document.elementsFromPoint(e.clientX, e.clientY).find(x => x.closest('.line'))?.closest('.line').dataset.line || 0));
+for (const id of ['data', 'seed']) $(id).onchange = compile;
+for (const id of ['rule', 'rate', 'batch', 'speed']) $(id).onchange = save;
 $('play').onclick = () => play(!state.playing);
 $('one').onclick = async () => { play(false); if (await step(1)) await look(); };
-$('reset').onclick = () => { play(false); reset(); };
-$('tensor').onchange = () => { save(); show_tensor(); };
-$('line').onchange = () => { forget(); save(); };
-$('answer').oninput = forget;
-$('judge').onclick = () => { save(); judge(`answer ${$('line').value}\n${$('answer').value}`); };
-$('gradcheck').onclick = () => judge('check');
+$('reset').onclick = () => { play(false); compile(); };
+for (const [id, to] of [['first', () => 0], ['back', () => now - 1], ['next', () => now + 1], ['last', () => moments.length - 1]]) $(id).onclick = () => go(to());
+$('predict').onchange = () => { found.clear(); forget(); save(); write_program(); draw(); };
+$('ask').onsubmit = e => { e.preventDefault(); judge(); };
+$('answer').onkeydown = e => { if (e.key === 'Enter' && !e.shiftKey && !e.ctrlKey) { e.preventDefault(); judge(); } };
+$('gradcheck').onclick = gradcheck;
+$('graph').parentNode.ontoggle = drawGraph;
 $('share').onclick = async () => { save(); try { await navigator.clipboard.writeText(location.href); $('share').textContent = 'Copied'; }
   catch { $('share').textContent = 'The link is in the address bar'; } setTimeout(() => { $('share').textContent = 'Copy link'; }, 2000); };
 $('in-c').onclick = () => { document.querySelector('#c-code pre').textContent = c_program(); $('c-code').showModal(); };
 $('copy-c').onclick = () => navigator.clipboard.writeText(c_program());
 $('close-c').onclick = () => $('c-code').close();
-addEventListener('keydown', e => { if (e.ctrlKey && e.key === 'Enter' && !$('play').disabled) { e.preventDefault(); play(!state.playing); } });
-addEventListener('hashchange', () => { restore(); compile(); });
-load().then(compile).then(() => { document.documentElement.dataset.ready = 1; });
+$('file').onchange = e => open_file(e.target.files[0]);
+document.addEventListener('dragover', e => e.preventDefault());
+document.addEventListener('drop', e => { e.preventDefault(); open_file(e.dataTransfer.files[0]); });
+addEventListener('hashchange', restore);
+load().then(restore, show_sample).then(() => { document.documentElement.dataset.ready = 1; });

@@ -13,6 +13,12 @@ h[b,j] = tanh(W[j,I] x[b,I] - B[j])   | j<8
 P[b,k] = softmax_k V[k,J] h[b,J]      | k<2
 loss[b] = -ln P[b,y[b]]
 ` },
+  { name: 'A curve', data: 'curve', rate: 0.01, batch: 20, rule: 'adam', text:
+`input x[b,1], y[b]
+h[b,j] = tanh(W[j,I] x[b,I] - B[j])   | j<24
+f[b] = V[J] h[b,J]
+loss[b] = (f[b] - y[b])^2
+` },
   { name: 'Convolution', data: 'digits', rate: 0.01, batch: 32, rule: 'adam', text:
 `input x[b,8,8], y[b]
 h[b,i,j,c] = relu(W[DI,DJ,c] x[b,i+DI,j+DJ] - B[c])   | DI<3, DJ<3, c<6

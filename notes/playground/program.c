@@ -1,17 +1,20 @@
-/* program.c - what the playground runs: it reads a command and answers with one line of JSON.
+/* program.c - what the page runs: it reads a command and answers with one line of JSON.
 
    The page runs it as WebAssembly in a worker: room(n) gives the place of the next command, and
    run() runs it. Compiled by cc it reads commands from standard input, each after a line with
    its length, so that a test needs no browser. A command is a line, and for some a text:
 
-     text SEED      the slide that follows. Answers with its nodes, as prints show them
-     data NAME      xor, spirals, digits or names; they are fed to the Inputs x and y
-     step N RATE BATCH RULE      trains N steps: sgd, momentum or adam. Answers with the losses
-     view           the boundary, the confusion of classes or samples: what fits the data
-     value K        the numbers of node K, and its gradient
-     entry K I      the products that make entry I of node K
+     text SEED      the slide that follows
+     data NAME      a data set of data.h; it is fed to the Inputs x and y
+     look MOST      the state of a step, as edf_write_trace writes it: of the last batch, and the
+                    present Parameters, at most MOST numbers along each index. `lines` has the
+                    line of the slide for each node
+     step N RATE BATCH RULE      trains N steps: sgd, momentum or adam. Answers with the losses.
+                    The doctor watches, and prints what it finds
+     view           the boundary, the curve, the confusion of classes or samples: what fits
+     find           searches the first NaN, and prints it
      check          the gradient check of the last node, as text
-     answer K       judges the backward of node K that follows, as text
+     answer K       judges the lines that follow, as a backward of the line of node K
 
    An error is {"error":"..."}. After it only `text` works; WebAssembly needs a new instance. */
 #ifndef EDF_REAL
@@ -19,11 +22,17 @@
 #endif
 static void stop(const char *message);
 #define EDF_PANIC(message) stop(message)
+#ifdef __wasm__                            /* The page catches a trap, as setjmp would. */
+__attribute__((import_module("page"), import_name("attempt"))) int attempt(void (*run)(void *), void *with);
+#define EDF_JUDGE_ATTEMPT(run, with) attempt(run, with)
+#endif
 #define EDF_IMPLEMENTATION
 #include "edf/slide.h"
 #include "edf/judge.h"
 #include "edf/data.h"
+#include "edf/lab.h"
 #include "../../examples/names.h"
+#include "data.h"
 
 #ifdef __wasm__
 #define EXPORT(name) __attribute__((export_name(name)))
@@ -49,10 +58,6 @@ static void stop(const char *message) {
 #endif
 }
 
-static void write_string(const char *key, const char *text) {
-  edf_write(&answer, "\"%s\":", key);
-  edf_write_quoted(&answer, text, strlen(text));
-}
 static void write_number(double x) {
   if (x - x == 0) edf_write(&answer, "%.7g", x);
   else edf_write(&answer, "\"%s\"", x != x ? "NaN" : x > 0 ? "Infinity" : "-Infinity");
@@ -72,118 +77,48 @@ static edf_node *node_number(const char *argument) {
   return edf__nth(k);
 }
 
-/* ---- Data. A row has n_x numbers for x and n_y class numbers for y. */
-enum { ROWS = 600, LETTERS = 27, LONGEST = 8, SIDE = 8 };
+/* ---- Data */
 typedef struct {
   const char *name;
   void (*make)(void);
-  int n_x, n_y, classes;
+  int classes;                             /* 0: y is no class number */
 } data_set;
-static edf_real data_x[ROWS * SIDE * SIDE], data_y[ROWS * LONGEST];
-static int rows, first_row, n_fed;         /* of all, and of the last feed */
+static const data_set data_sets[] = { { "xor", make_xor, 2 }, { "spirals", make_spirals, 2 },
+  { "curve", make_curve, 0 }, { "digits", make_digits, 10 }, { "names", make_names, LETTERS },
+  { "random", make_random, 0 } };
 static const data_set *data;
 static long steps;
-static int changed;                        /* 1 if values and gradients are of older parameters */
+static int changed;                        /* 1 if values and gradients are of older Parameters */
 
-static void make_xor(void) {
-  rows = 4;
-  for (int i = 0; i < 4; i++) {
-    data_x[2 * i] = i / 2;
-    data_x[2 * i + 1] = i % 2;
-    data_y[i] = i / 2 != i % 2;
-  }
+/* Stops unless a row of the Input has n numbers. Returns the Input, or NULL. */
+static edf_node *check_input(const char *name, int n) {
+  const edf_node *x = input_named(name);
+  int size = 1;
+  for (int d = 1; x && d < x->rank; d++) size *= x->dim[d];
+  if (x && (!x->batched || size != n))
+    edf_stop("the data set %s has %d number%s a row for %s, but a row of %s has %d", data->name,
+             n, n > 1 ? "s" : "", name, name, size);
+  return input_named(name);
 }
-static void make_spirals(void) {           /* two arms of one and a half turns */
-  rows = 200;
-  for (int i = 0; i < rows; i++) {
-    double t = (i / 2 + 5) / 105.0, angle = 9.42 * t + (i % 2 ? 3.14159 : 0);
-    data_x[2 * i] = (edf_real)(t * cos(angle)) + edf_normal(0, (edf_real)0.02);
-    data_x[2 * i + 1] = (edf_real)(t * sin(angle)) + edf_normal(0, (edf_real)0.02);
-    data_y[i] = i % 2;
-  }
-}
-/* A digit is 5 rows of 3 points, each widened to 2 by 1, somewhere in 8 by 8. */
-static void make_digits(void) {
-  static const char *const shape[] = { "###" "#.#" "#.#" "#.#" "###", ".#." "##." ".#." ".#." "###",
-    "###" "..#" "###" "#.." "###", "###" "..#" ".##" "..#" "###", "#.#" "#.#" "###" "..#" "..#",
-    "###" "#.." "###" "..#" "###", "#.." "#.." "###" "#.#" "###", "###" "..#" ".#." ".#." ".#.",
-    "###" "#.#" "###" "#.#" "###", "###" "#.#" "###" "..#" "..#" };
-  rows = ROWS;
-  for (int b = 0; b < rows; b++) {
-    int digit = b % 10, down = edf_below(4), right = edf_below(3);
-    edf_real *image = data_x + b * SIDE * SIDE;
-    for (int i = 0; i < SIDE * SIDE; i++) image[i] = edf_normal(0, (edf_real)0.15);
-    for (int i = 0; i < 5; i++)
-      for (int j = 0; j < 6; j++)
-        if (shape[digit][3 * i + j / 2] == '#')
-          image[(i + down) * SIDE + j + right] += edf_uniform((edf_real)0.6, 1);
-    data_y[b] = digit;
-  }
-}
-/* x is a 0 and the letters of a name, y the letters and then 0. Long names are left out. */
-static void make_names(void) {
-  rows = 0;
-  memset(data_x, 0, sizeof data_x);
-  memset(data_y, 0, sizeof data_y);
-  for (const char *c = names + 1; *c; c += strcspn(c, "\n") + 1) {
-    int n = (int)strcspn(c, "\n");
-    if (n >= LONGEST || rows == ROWS) continue;
-    for (int t = 0; t < n; t++)
-      data_y[rows * LONGEST + t] = data_x[rows * LONGEST + t + 1] = c[t] - 'a' + 1;
-    rows++;
-  }
-}
-static const data_set data_sets[] = { { "xor", make_xor, 2, 1, 2 },
-  { "spirals", make_spirals, 2, 1, 2 }, { "digits", make_digits, SIDE * SIDE, 1, 10 },
-  { "names", make_names, LONGEST, LONGEST, LETTERS } };
-
-/* Returns the Input of this name. Its rows must have n numbers. */
-static edf_node *input_named(const char *name, int n) {
-  for (int i = 0; i < edf.n_inputs; i++) {
-    edf_node *x = edf.inputs[i];
-    int size = 1;
-    if (strcmp(x->name, name)) continue;
-    for (int d = 1; d < x->rank; d++) size *= x->dim[d];
-    if (!x->batched || size != n)
-      edf_stop("the data set %s has %d number%s a row for %s, but a row of %s has %d", data->name,
-               n, n > 1 ? "s" : "", name, name, size);
-    return x;
-  }
-  return NULL;
-}
-
 static void choose_data(const char *name) {
-  unsigned long long draws = edf.draws;
   data = NULL;
   for (size_t k = 0; k < sizeof data_sets / sizeof *data_sets; k++)
     if (!strcmp(name, data_sets[k].name)) data = &data_sets[k];
   if (!data) edf_stop("no data set is called %s", name);
-  data->make();
-  edf.draws = draws;                       /* Parameters do not depend on the data. */
-  first_row = rows;                        /* The first feed begins a pass. */
-  n_fed = 0;
+  begin_data(data->make);
   steps = changed = 0;
-  if (!input_named("x", data->n_x) && !input_named("y", data->n_y))
-    edf_stop("the slide has no Input x or y: begin it with  input x[b,%d], y[b]", data->n_x);
+  if (!n_x) return;
+  edf_node *x = check_input("x", n_x), *y = check_input("y", n_y);
+  if (!x && !y)
+    edf_stop("the slide has no Input x or y: begin it with  input x[b,%d], y[b]", n_x);
+  for (int k = 0; k < edf.n_inputs; k++)
+    if (edf.inputs[k] != x && edf.inputs[k] != y)
+      edf_stop("the data sets have only x and y: choose random numbers for the Input %s",
+               edf_label(edf.inputs[k]));
 }
-
-static void feed_again(void) {
-  edf_node *x = input_named("x", data->n_x), *y = input_named("y", data->n_y);
-  if (x) edf_feed(x, data_x + first_row * data->n_x, n_fed);
-  if (y) edf_feed(y, data_y + first_row * data->n_y, n_fed);
-}
-/* Feeds the next n rows, or those that are left. Each pass over the data has a new order. */
-static void feed_batch(int n) {
+static void feed(int n) {
   if (!data) edf_stop("there is no data: choose some first");
-  first_row += n_fed;
-  if (first_row == rows) {
-    edf_array x = { 2, { rows, data->n_x }, (size_t)(rows * data->n_x), data_x };
-    edf_array y = { 2, { rows, data->n_y }, (size_t)(rows * data->n_y), data_y };
-    edf_shuffle(&x, &y);
-    first_row = 0;
-  }
-  n_fed = n < rows - first_row ? n : rows - first_row;
-  feed_again();
+  feed_batch(n);
 }
 
 /* ---- The program */
@@ -203,55 +138,14 @@ static int line_of(const edf_node *x) {
   return 0;
 }
 
-static void write_part(const char *key, const edf_node *x, edf_part part) {
-  edf_page text = { NULL, 0 };
-  edf_write_node(&text, x, part);
-  edf_write(&answer, ",");
-  write_string(key, text.at ? text.at : "");
-  edf_release(text.at);
-}
-/* Nodes with the same `group` have the same heading. */
-static void write_node(const edf_node *x, int group) {
-  edf_write(&answer, "{\"kind\":%d,\"line\":%d,\"number\":%d,\"group\":%d,", (int)x->kind,
-            line_of(x), x->position, group);
-  write_string("name", edf_label(x));
-  edf_write(&answer, ",");
-  write_string("op", x->op);
-  write_part("shape", x, EDF_SHAPE);
-  if (x->kind == EDF_COMPNODE) {
-    const char *step = edf_folded_step(x);
-    edf_page heading = { NULL, 0 };
-    edf_write_heading(&heading, x);
-    edf_write(&answer, ",");
-    write_string("heading", heading.at ? heading.at : "");
-    edf_write(&answer, ",");
-    write_string("folded", step ? step : "");
-    edf_release(heading.at);
-    write_part("forward", x, EDF_FORWARD_LINE);
-  }
-  if (edf__runs_backward(x)) write_part("backward", x, EDF_BACKWARD_LINES);
-  edf_write(&answer, ",\"helper\":%d}", edf_slide__is_helper(x));
-}
-
 static void read_slide(const char *argument, const char *slide) {
-  size_t numbers = 0;
-  int group = 0;
   edf_clear();
   answer.at = NULL;                        /* edf_clear has freed it. */
   answer.n = 0;
   data = NULL;
   edf_seed(strtoull(argument, NULL, 10));
   edf_equations_at("slide", 1, "%s", slide);
-  edf__node_marks *marks = edf__mark_backward();
-  for (int i = 0; i < edf.n_parameters; i++) numbers += edf.parameters[i]->size;
-  edf_write(&answer, "{\"numbers\":%zu,\"nodes\":[", numbers);
-  for (int k = 0; k < edf__n_nodes(); k++) {
-    if (k) edf_write(&answer, ",\n");
-    group += k && !edf_same_heading(edf__nth(k), edf__nth(k - 1));
-    write_node(edf__nth(k), group);
-  }
-  edf__restore_marks(marks);
-  edf_write(&answer, "]}");
+  edf_write(&answer, "{\"nodes\":%d}", edf__n_nodes());
 }
 
 static edf_node *last_node(void) {
@@ -259,6 +153,11 @@ static edf_node *last_node(void) {
   return edf.compnodes[edf.n_compnodes - 1];
 }
 
+/* Returns 1 if a Backward of the last node can run. */
+static int can_learn(void) {
+  edf__find_needs();
+  return last_node()->needs_grad;
+}
 static void train(const char *argument) {
   char rule[16] = "sgd";
   double rate = 0.1;
@@ -266,9 +165,11 @@ static void train(const char *argument) {
   edf_node *loss = last_node();
   sscanf(argument, "%d %lf %d %15s", &n, &rate, &batch, rule);
   if (batch < 1) edf_stop("the batch is %d, expected 1 or more", batch);
+  if (!can_learn()) edf_stop("the last line depends on no Parameter: there is nothing to train");
+  if (!steps) edf_doctor(loss);
   edf_write(&answer, "{\"loss\":[");
   for (int i = 0; i < n; i++) {
-    feed_batch(batch);
+    feed(batch);
     edf_forward();
     if (i) edf_write(&answer, ",");
     write_number(edf_mean_value(loss));
@@ -282,19 +183,22 @@ static void train(const char *argument) {
   edf_write(&answer, "],\"steps\":%ld}", steps);
 }
 
-/* ---- Views. The scores are the last node that has an index more than y: one for the class. */
+/* ---- Views. The scores are the last node that has an index more than y: one for the class. A
+   curve is the last node that the author named and that has a number for each row. */
 static edf_node *scores_node(void) {
   for (int k = edf.n_compnodes - 1; k >= 0 && data; k--) {
     edf_node *c = edf.compnodes[k];
-    int rank = data->n_y > 1 ? 3 : 2;
-    if (c->rank == rank && c->dim[rank - 1] == data->classes && (c->batched & 1)) return c;
+    int rank = !data->classes ? 1 : n_y > 1 ? 3 : 2, last = rank > 1 ? c->dim[rank - 1] : 0;
+    int is_curve = c != last_node() && !edf_slide__note_of(c)->inner && c->op[0];
+    if (c->rank == rank && last == data->classes && (c->batched & 1) &&
+        (data->classes || is_curve)) return c;
   }
   return NULL;
 }
 static const edf_real *run_rows(edf_node *P, const edf_real *x, int n) {
-  edf_node *to = input_named("x", data->n_x);
+  edf_node *to = check_input("x", n_x);
   edf.training = 0;
-  changed = steps > 0;
+  changed = 1;
   edf_feed(to, x, n);
   edf_forward_to(P);
   edf.training = 1;
@@ -303,7 +207,7 @@ static const edf_real *run_rows(edf_node *P, const edf_real *x, int n) {
 
 static void view_boundary(edf_node *P) {   /* P of class 1 at 32 by 32 points */
   static edf_real grid[32 * 32 * 2], of_class_1[32 * 32];
-  double from = data->make == make_xor ? -0.25 : -1.15, to = data->make == make_xor ? 1.25 : 1.15;
+  double from = rows == 4 ? -0.25 : -1.15, to = rows == 4 ? 1.25 : 1.15;
   for (int i = 0; i < 32 * 32; i++) {
     grid[2 * i] = (edf_real)(from + (to - from) * (i % 32 + 0.5) / 32);
     grid[2 * i + 1] = (edf_real)(to - (to - from) * (i / 32 + 0.5) / 32);
@@ -314,6 +218,19 @@ static void view_boundary(edf_node *P) {   /* P of class 1 at 32 by 32 points */
   write_numbers("p", of_class_1, 32 * 32);
   edf_write(&answer, ",");
   write_numbers("x", data_x, 2 * (size_t)rows);
+  edf_write(&answer, ",");
+  write_numbers("y", data_y, (size_t)rows);
+  edf_write(&answer, "}");
+}
+static void view_curve(edf_node *f) {      /* f at 101 points */
+  static edf_real at[101];
+  for (int i = 0; i < 101; i++) at[i] = (edf_real)(-2.2 + 4.4 * i / 100);
+  edf_write(&answer, "{");
+  write_numbers("curve", run_rows(f, at, 101), 101);
+  edf_write(&answer, ",");
+  write_numbers("at", at, 101);
+  edf_write(&answer, ",");
+  write_numbers("x", data_x, (size_t)rows);
   edf_write(&answer, ",");
   write_numbers("y", data_y, (size_t)rows);
   edf_write(&answer, "}");
@@ -358,80 +275,88 @@ static void view_samples(edf_node *P) {    /* each letter is drawn from P of tho
 }
 static void view(void) {
   edf_node *P = scores_node();
-  if (!P || !input_named("x", data->n_x)) edf_write(&answer, "{}");
-  else if (data->n_x == 2) view_boundary(P);
-  else if (data->n_y > 1) view_samples(P);
+  if (!P || !n_x || !input_named("x")) edf_write(&answer, "{}");
+  else if (!data->classes) view_curve(P);
+  else if (n_x == 2) view_boundary(P);
+  else if (n_y > 1) view_samples(P);
   else view_confusion(P);
 }
 
-/* ---- Numbers, of the last batch and the present parameters. */
+/* ---- The state of a step, of the last batch and the present Parameters. */
 static void compute_again(void) {
   unsigned long long draws = edf.draws;
-  if (!changed) return;
+  int is_first = !n_fed;                   /* Before the first step: rows that are not used up. */
+  if (steps && !changed) return;
+  if (!data) edf_stop("there is no data: choose some first");
   changed = 0;
+  if (is_first) { first_row = 0; n_fed = rows < 8 ? rows : 8; }
   feed_again();
   edf_forward();
-  edf_backward(last_node());
+  if (can_learn()) edf_backward(last_node());
+  if (is_first) { first_row = rows; n_fed = 0; }
   edf.draws = draws;
 }
-
-static void write_values(const char *argument) {
-  edf_node *x = node_number(argument);
+/* Returns the numbers of all nodes, of long tensors the first `most` entries along each index. */
+static double numbers_of(int most) {
+  double all = 0;
+  for (int k = 0; k < edf__n_nodes(); k++) {
+    double n = 2;
+    for (int d = 0; d < edf__nth(k)->rank; d++) n *= fmin(most, edf__nth(k)->dim[d]);
+    all += n;
+  }
+  return all;
+}
+static void look(int most) {
+  size_t numbers = 0;
   compute_again();
-  size_t n = x->size < 4096 ? x->size : 4096;
-  edf_write(&answer, "{\"dim\":[");
-  for (int d = 0; d < x->rank; d++) edf_write(&answer, d ? ",%d" : "%d", x->dim[d]);
-  edf_write(&answer, "],");
-  write_numbers("value", x->value ? edf_value(x) : NULL, x->value ? n : 0);
-  edf_write(&answer, ",");
-  write_numbers("grad", x->grad, x->grad && x->reached ? n : 0);
-  edf_write(&answer, "}");
+  while (most > 8 && numbers_of(most) > 16000) most /= 2;
+  edf_page trace = edf_lab__trace_page(most);
+  for (int i = 0; i < edf.n_parameters; i++) numbers += edf.parameters[i]->size;
+  edf_write(&answer, "{\"numbers\":%zu,\"lines\":[", numbers);
+  for (int k = 0; k < edf__n_nodes(); k++)
+    edf_write(&answer, k ? ",%d" : "%d", line_of(edf__nth(k)));
+  edf_write(&answer, "],\"trace\":%s}", trace.at);
+  edf_release(trace.at);
 }
 
-/* Writes the products of loops k to the end of a nest that go to the entry. `left` is what is
-   left of the way to it. */
-static int n_products;
-static void write_products(const edf_nest *t, int k, ptrdiff_t left, ptrdiff_t a, ptrdiff_t b,
-                           edf_node *x, edf_node *y) {
-  ptrdiff_t most = 0;
-  for (int l = k; l < t->n; l++) most += (t->loop[l].n - 1) * t->loop[l].s[EDF_OUT];
-  if (left < 0 || left > most) return;
-  for (ptrdiff_t i = 0; k < t->n && i < t->loop[k].n; i++)
-    write_products(t, k + 1, left - i * t->loop[k].s[EDF_OUT], a + i * t->loop[k].s[EDF_A],
-                   b + i * t->loop[k].s[EDF_B], x, y);
-  if (k < t->n || n_products++ >= 12) return;
-  double product = (double)t->alpha * (double)x->value[a] * (y ? (double)y->value[b] : 1);
-  edf_write(&answer, n_products > 1 ? ",{" : "{");
-  write_string("of", edf__text(y ? "%s%s %s%s" : "%s%s", edf_label(x), edf__indices(x, (size_t)a),
-                               y ? edf_label(y) : "", y ? edf__indices(y, (size_t)b) : ""));
-  edf_write(&answer, ",\"is\":");
-  write_number(product);
-  edf_write(&answer, "}");
+/* ---- Judging a line of the backward. The printed line of a node is a slide, too: its tensors
+   are Parameters with the values of this step, but an Input stays one. */
+static void replace_signs(char *text) {    /* h@119 is no name of the notation */
+  for (; *text; text++) if (*text == '@') *text = '_';
 }
-static void write_entry(const char *argument) {
-  edf_node *y = node_number(argument);
-  compute_again();
-  size_t i = strtoull(strchr(argument, ' ') ? strchr(argument, ' ') : "0", NULL, 10);
-  if (i >= y->size || !y->value) edf_stop("there is no entry %zu", i);
-  edf_write(&answer, "{");
-  write_string("entry", edf__text("%s%s", edf_label(y), edf__indices(y, i)));
-  edf_write(&answer, ",\"value\":");
-  write_number((double)y->value[i]);
-  edf_write(&answer, ",\"products\":[");
-  n_products = 0;
-  for (int t = 0; edf_slide__is_equation(y) && t < edf_slide__einsum_of(y)->e.n_term; t++) {
-    const edf_contraction *m = edf_slide__einsum_of(y);
-    const edf_nest *nest = &m->run[3 * t].nest;
-    write_products(nest, 0, (ptrdiff_t)i - nest->start[EDF_OUT], nest->start[EDF_A],
-                   nest->start[EDF_B], edf_slide__factor(y, &m->e.term[t], 0).of,
-                   edf_slide__factor(y, &m->e.term[t], 1).of);
+static double judge(edf_node *y, char *lines) {
+  edf_page line = { NULL, 0 };
+  edf_write_node(&line, y, EDF_FORWARD_LINE);
+  char *slide = strcpy((char *)malloc(line.n + 1), line.at);
+  replace_signs(slide);
+  replace_signs(lines);
+  char (*label)[100] = (char (*)[100])malloc((size_t)(y->n_in + 1) * sizeof *label);
+  for (int k = 0; k < y->n_in; k++) {
+    snprintf(label[k], sizeof *label, "%s", edf_label(y->in[k]));
+    replace_signs(label[k]);
   }
-  edf_write(&answer, "],\"all\":%d", n_products);
-  if (y->grad && y->reached) {
-    edf_write(&answer, ",\"grad\":");
-    write_number((double)y->grad[i]);
+  edf_graph was = edf;
+  edf = edf_new_graph();
+  for (int k = 0; k < y->n_in; k++) {
+    const edf_node *from = y->in[k];
+    char shape[200] = "", *name = label[k];
+    size_t n = 0;
+    for (int i = 0; i < k; i++) if (y->in[i] == from) *name = 0;     /* the second time */
+    if (!*name) continue;
+    for (int d = 0; d < from->rank; d++)
+      n += (size_t)snprintf(shape + n, sizeof shape - n, "%c%d", d ? ',' : '[', from->dim[d]);
+    edf_node *to = from->kind == EDF_INPUT ? edf_input(n ? "%s%s]" : "%s%s", name, shape)
+                                           : edf_parameter(n ? "%s%s]" : "%s%s", name, shape);
+    if (to->kind == EDF_INPUT) edf_feed(to, from->value, 1);
+    else memcpy(to->value, from->value, from->size * sizeof *to->value);
   }
-  edf_write(&answer, "}");
+  double error = edf_check_backward(edf_equations_at("slide", 1, "%s", slide), lines);
+  edf_clear();
+  edf = was;
+  edf_release(line.at);
+  free(label);
+  free(slide);
+  return error;
 }
 
 /* ---- Commands */
@@ -443,10 +368,13 @@ EXPORT("room") char *room(size_t n) {
   return command;
 }
 
+EXPORT("call") void call(void (*run_this)(void *), void *with) { run_this(with); }
+
 EXPORT("run") void run(void) {
   char line[200];
   size_t n = strcspn(command, "\n");
-  const char *text = command + n + (command[n] == '\n'), *argument;
+  char *text = command + n + (command[n] == '\n');
+  const char *argument;
   snprintf(line, sizeof line, "%.*s", (int)n, command);
   argument = line + strcspn(line, " ");
   argument += *argument == ' ';
@@ -456,14 +384,14 @@ EXPORT("run") void run(void) {
   else if (IS("data")) { choose_data(argument); edf_write(&answer, "{\"rows\":%d}", rows); }
   else if (IS("step")) train(argument);
   else if (IS("view")) view();
-  else if (IS("value")) write_values(argument);
-  else if (IS("entry")) write_entry(argument);
+  else if (IS("look")) look(*argument ? atoi(argument) : 1024);
+  else if (IS("find")) edf_write(&answer, "{\"found\":%d}", edf_find_nan() != NULL);
   else if (IS("check") || IS("answer")) {
     edf_node *y = IS("check") ? last_node() : node_number(argument);
-    feed_batch(8);
+    feed(8);
     edf_forward();
     edf_write(&answer, "{\"error_of\":");
-    write_number(IS("check") ? edf_gradcheck(y) : edf_check_backward(y, text));
+    write_number(IS("check") ? edf_gradcheck(y) : judge(y, text));
     edf_write(&answer, "}");
   } else edf_stop("no command is called %s", line);
   printf("%s\n", answer.at);

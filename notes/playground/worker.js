@@ -18,11 +18,16 @@ const wasi = {
     return 0;
   },
 };
+// Calls run(with) of the program. Returns 1, or 0 if it has trapped. The frames that it leaves are taken from the program's stack.
+function attempt(run, argument) {
+  const stack = instance.exports.__stack_pointer, before = stack.value;
+  try { instance.exports.call(run, argument); return 1; } catch (trap) { stack.value = before; return 0; }
+}
 let decoder = new TextDecoder();
 
 async function begin() {
   decoder = new TextDecoder();
-  instance = await WebAssembly.instantiate(module, { wasi_snapshot_preview1: wasi });
+  instance = await WebAssembly.instantiate(module, { wasi_snapshot_preview1: wasi, page: { attempt } });
   memory = instance.exports.memory;
   instance.exports._initialize();
 }

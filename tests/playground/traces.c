@@ -1,4 +1,4 @@
-/* pages.c - writes two traces for tests/browser.sh into the directory that it is given. The first
+/* traces.c - writes two traces for tests/playground.sh into the directory that it is given. The first
    is of a network by C calls, and the page has to escape the name of its input. The second is of
    a slide with a recurrence. The array `printed` in its file has the lines of its program. */
 #define EDF_IMPLEMENTATION
