@@ -28,7 +28,7 @@ help:
 	@echo 'make doctor     how often is the doctor of edf/lab.h right? Two minutes'
 	@echo 'make bench      time of a step; MODELS="mlp_a lenet lstm gpt"; see bench/README.md'
 	@echo 'make notes      the lecture notes as one page, build/notes.html'
-	@echo 'make playground type a slide in the browser: build/playground.html; needs clang, wasi-libc'
+	@echo 'make playground type a slide in the browser: build/playground.html'
 	@echo 'make handout    run the programs on a page and compare the output; FILE=page.md'
 	@echo 'make grade      grade a problem set; PS=1 FILE=ps1.c ID=you'
 	@echo 'make one        all headers in one file, build/edf_all.h'
