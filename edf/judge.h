@@ -253,7 +253,7 @@ static void edf_judge__print_said(const char *message, int quiet) {
 }
 
 /* Runs the next line. Returns 1, or prints the error of the reader and returns 0. WebAssembly
-   has no setjmp. There a page may define EDF_JUDGE_ATTEMPT(run, with), which calls run(with), and
+   has no setjmp. There a page may define EDF_JUDGE_ATTEMPT(run, with). It calls run(with), and
    is 0 if that has trapped. Without it the program stops. */
 typedef struct { edf_judge__answer *a; edf_slide__statement *l; } edf_judge__attempted;
 static void edf_judge__run_attempted(void *with) {

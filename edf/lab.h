@@ -811,23 +811,41 @@ static void edf_lab__write_text(edf_page *out, const char *style, double x, doub
   edf_write(out, "</text>\n");
 }
 
+/* Returns the distance of ticks: 1, 2 or 5 times a power of ten, at most 6 in a range. */
+static double edf_lab__tick(double range) {
+  double power = pow(10.0, floor(log10(range / 5)));
+  double n = range / power;
+  return power * (n <= 5 ? 1 : n <= 10 ? 2 : n <= 25 ? 5 : 10);
+}
+
 /* Writes a chart of 610 by 200 pixels. At most 600 means of a curve are drawn. A value that is
    not finite leaves a gap, and h0 is a dot. */
 static void edf_lab__write_chart(edf_page *out, const edf_lab__curve *chart, double top) {
   static const char *const colour[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00" };
-  double range = chart->greatest - chart->least, most = chart->greatest;
-  double wide = 610 / fmax(chart->newest - 1, 1.0), high = 200 / (range > 1e-300 ? range : 1);
+  double range = chart->greatest - chart->least;
+  double tick = edf_lab__tick(range > 1e-300 ? range : 1);
+  double least = floor(chart->least / tick + 1e-9) * tick;
+  double most = ceil(chart->greatest / tick - 1e-9) * tick;
+  if (!(most > least)) most = least + tick;
+  double wide = 610 / fmax(chart->newest - 1, 1.0), high = 200 / (most - least);
+  double step = fmax(1.0, edf_lab__tick(fmax(chart->newest - 1, 1.0)));
   int n = (int)strcspn(chart->name, "/"), k = 0;
   char text[sizeof chart->name + 32];
   snprintf(text, sizeof text, "%.*s", n, chart->name);
   edf_lab__write_text(out, "title", 70, top - 12, text);
-  for (int y = 0; y <= 200; y += 50) {   /* four parts of the range                           */
-    edf_write(out, "<path class=\"grid\" d=\"M70 %.1fh610\"/>\n", top + y);
-    snprintf(text, sizeof text, "%.4g", most - y / high);
-    edf_lab__write_text(out, "y", 62, top + y + 4, text);
+  for (double y = least; y <= most + tick / 2; y += tick) {
+    edf_write(out, "<path class=\"grid\" d=\"M70 %.1fh610\"/>\n", top + high * (most - y));
+    snprintf(text, sizeof text, "%.4g", fabs(y) < tick / 2 ? 0 : y);
+    edf_lab__write_text(out, "y", 62, top + high * (most - y) + 4, text);
   }
-  snprintf(text, sizeof text, "%.4g", chart->newest);
-  edf_lab__write_text(out, "y", 680, top + 218, text);
+  for (double x = 1, next; x <= chart->newest; x = next) {     /* 1, round ones, the last     */
+    snprintf(text, sizeof text, "%.4g", x);
+    edf_lab__write_text(out, "x", 70 + wide * (x - 1), top + 218, text);
+    next = (floor(x / step) + 1) * step;
+    if (x < 2 && next < 1 + step / 2) next += step;
+    if (next > chart->newest - step / 2 && x < chart->newest) next = chart->newest;
+  }
+  edf_lab__write_text(out, "x", 375, top + 236, "number of the value, such as the epoch");
   for (const edf_lab__curve *c = chart; c->n; c++) {
     size_t each = (c->n + 599) / 600;
     int is_gap = 1;
@@ -853,13 +871,13 @@ void edf_plot_svg(const char *path) {
   edf_page page = { NULL, 0 }, charts = { NULL, 0 };
   int n = 0;
   for (const edf_lab__curve *c = edf_lab__curves; c->n; c++)
-    if (c->chart == c) edf_lab__write_chart(&charts, c, 40 + 270 * n++);
+    if (c->chart == c) edf_lab__write_chart(&charts, c, 40 + 280 * n++);
   edf_write(&page, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 %d\" "
             "width=\"720\" height=\"%d\">\n<style>svg{font:13px sans-serif;background:#fff;"
-            "fill:#222}.y{text-anchor:end}.title{font-size:16px;font-weight:bold}"
-            ".grid{stroke:#8884}path{stroke-width:2;"
+            "fill:#222}.y{text-anchor:end}.x{text-anchor:middle}"
+            ".title{font-size:16px;font-weight:bold}.grid{stroke:#8884}path{stroke-width:2;"
             "stroke-linecap:round}@media(prefers-color-scheme:dark){svg{background:#181818;"
-            "fill:#ddd}}</style>\n%s</svg>\n", 60 + 270 * n, 60 + 270 * n,
+            "fill:#ddd}}</style>\n%s</svg>\n", 60 + 280 * n, 60 + 280 * n,
             charts.at ? charts.at : "<text y=\"40\">nothing was plotted: edf_plot</text>\n");
   edf_release(charts.at);
   edf_lab__write_file("edf_plot_svg", path, &page);

@@ -3072,8 +3072,8 @@ static void edf_slide__find_means(edf_slide__expr *x) {
   }
 }
 
-/* Stops unless the `for` of a line names the indices of the line, and no others. It need not name
-   those that a word reduces, as sum_K does. */
+/* Stops unless the `for` of a line names the indices of the line, and no others. Those that a
+   word reduces, as sum_K does, need not be named. */
 static void edf_slide__check_loops(const edf_slide__statement *l) {
   unsigned used = 0, needed = l->left;
   for (int f = 0; f < l->m.e.n_ref; f++) used |= edf_slide__expr_has(l, l->tensor[f]);

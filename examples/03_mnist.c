@@ -17,7 +17,7 @@
      ...
 
      see build/mnist_curves.svg and build/mnist_mistakes.png
-     test error 2.84 %
+     test error 2.84 %, a guess has 90 %
 */
 #define _POSIX_C_SOURCE 200809L          /* declares isatty and clock_gettime in C99 */
 #define EDF_IMPLEMENTATION
@@ -174,7 +174,7 @@ int main(int argc, char **argv) {
   edf_plot_svg(curves);
   write_mistakes(mistakes, net, test);
   printf("\nsee %s and %s\n", curves, mistakes);
-  printf("test error %.2f %%\n", r[chosen.epochs - 1].test_error);
+  printf("test error %.2f %%, a guess has 90 %%\n", r[chosen.epochs - 1].test_error);
   free(r);
   digits_free(&train);
   digits_free(&test);

@@ -1,17 +1,19 @@
 /* 06_char_lstm.c - a recurrent network that learns a text letter by letter, and then writes
 
-     EDF_TEXT=file make run EXAMPLE=06_char_lstm
-     build/06_char_lstm --steps 3000 --seed 1
+     EDF_TEXT=file make run EXAMPLE=06_char_lstm ARGS="--steps 3000"
+     build/06_char_lstm --steps 800 --seed 1
 
    Each letter is embedded as a row of E. An LSTM with 128 units reads 64 letters. After each
    letter the network predicts the next letter. At the end the program writes 400 letters, and
-   each letter takes one LSTM step. With 1.1 million letters of Shakespeare it prints:
+   each letter takes one LSTM step. Without EDF_TEXT it makes sentences, and its test loss is
+   0.23 per letter after 800 steps; a guess by the frequency of the letters has 2.83, and the
+   best possible is 0.15. With 1.1 million letters of Shakespeare it prints:
 
      text: tinyshakespeare.txt, 1115394 characters, 65 different ones
      step  500  loss 2.1017  test 1.9208
      step 1000  loss 1.7324  test 1.8221
      ...
-     test loss 1.7033 per character after 3000 steps
+     test loss 1.7033 per character; a guess by the frequency of the letters has ...
 */
 #define EDF_IMPLEMENTATION
 #include "edf/slide.h"
@@ -72,7 +74,8 @@ int main(int argc, char **argv) {
   static edf_real in[B * T], out[B * T];
   double loss = 0, test = 0;
   options_begin("06_char_lstm", argc, argv);
-  int steps = (int)option("--steps", 3000, 1, 1e9), seed = (int)option("--seed", 1, 0, 1e9);
+  int steps = (int)option("--steps", 800, 1, 1e9), seed = (int)option("--seed", 1, 0, 1e9);
+  int every = steps < 2000 ? 200 : 500;
   double eta = option_real("--eta", 0.005, 0, 10);
   const char *file = option_output("build/char_lstm.safetensors");
   options_end();
@@ -95,8 +98,8 @@ int main(int argc, char **argv) {
     edf_clip(1);
     Adam((edf_real)(eta * (1 - (double)i / steps)), (edf_real)0.9, (edf_real)0.99,
          (edf_real)1e-8);
-    if ((i + 1) % 500 && i + 1 < steps) continue;
-    int since = i % 500 + 1;
+    if ((i + 1) % every && i + 1 < steps) continue;
+    int since = i % every + 1;
     test = test_loss(&text, x, y, ell);
     printf("step %4d  loss %.4f  test %.4f\n", i + 1, loss / since, test);
     fflush(stdout);
@@ -105,7 +108,8 @@ int main(int argc, char **argv) {
   edf_save(file);
   edf_clear_compnodes();                             /* keeps the Parameters */
   write_text(m, &text, 400);
-  printf("see %s\ntest loss %.4f per character after %d steps\n", file, test, steps);
+  printf("see %s\n", file);
+  text_report(&text, test);
   text_free(&text);
   edf_clear();
   return 0;

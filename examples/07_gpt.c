@@ -1,19 +1,24 @@
 /* 07_gpt.c - a small GPT: 4 layers, 4 heads, 128 numbers for each letter, 64 letters at a time
 
      EDF_TEXT=file make run EXAMPLE=07_gpt ARGS="--steps 11000"
-     build/07_gpt --steps 2000 --seed 1
+     build/07_gpt --steps 400 --seed 1
 
    A layer is h += CausalAttention(LayerNorm(h)), then h += Affine(Gelu(Affine(LayerNorm(h)))).
    AdamW shrinks only the matrices, not the biases and gains. The step size rises for 100 steps.
    Then the step size falls to a tenth along half a cosine. At the end the program writes 400
-   letters. With 1.1 million letters of Shakespeare it prints:
+   letters. Without EDF_TEXT it makes sentences in which the last part repeats the first:
+
+     the graph shifts the next layer by hand, and the graph rests.
+
+   After 400 steps, half a minute, the test loss is 0.23 per letter. A guess by the frequency of
+   the letters has 2.83, and the best possible is 0.15. With 1.1 million letters of Shakespeare:
 
      text: tinyshakespeare.txt, 1115394 characters, 65 different ones
      816193 parameters
      step   500  loss 2.3815  test 2.0707
      step  1000  loss 1.8127  test 1.8639
      ...
-     test loss 1.5123 per character after 11000 steps
+     test loss 1.5123 per character; a guess by the frequency of the letters has ...
 */
 #define EDF_IMPLEMENTATION
 #include "edf/slide.h"
@@ -100,7 +105,8 @@ int main(int argc, char **argv) {
   double loss = 0, test = 0;
   size_t size = 0;
   options_begin("07_gpt", argc, argv);
-  int steps = (int)option("--steps", 2000, 1, 1e9), seed = (int)option("--seed", 1, 0, 1e9);
+  int steps = (int)option("--steps", 400, 1, 1e9), seed = (int)option("--seed", 1, 0, 1e9);
+  int every = steps < 2000 ? 100 : 500;
   double eta = option_real("--eta", 0.002, 0, 10);
   const char *file = option_output("build/gpt.safetensors");
   options_end();
@@ -119,15 +125,16 @@ int main(int argc, char **argv) {
     Backward(net.ell);
     edf_clip(1);
     AdamW((edf_real)(eta * rate), (edf_real)0.9, (edf_real)0.99, (edf_real)1e-8, (edf_real)0.1);
-    if ((i + 1) % 500 && i + 1 < steps) continue;
+    if ((i + 1) % every && i + 1 < steps) continue;
     test = test_loss(net, &text);
-    printf("step %5d  loss %.4f  test %.4f\n", i + 1, loss / (i % 500 + 1), test);
+    printf("step %5d  loss %.4f  test %.4f\n", i + 1, loss / (i % every + 1), test);
     fflush(stdout);
     loss = 0;
   }
   edf_save(file);
   write_text(net, &text, 400);
-  printf("see %s\ntest loss %.4f per character after %d steps\n", file, test, steps);
+  printf("see %s\n", file);
+  text_report(&text, test);
   text_free(&text);
   edf_clear();
   return 0;

@@ -21,7 +21,7 @@
      epoch 1  loss 0.4257
      epoch 2  loss 0.2221
      ...
-     test error 2.84 %
+     test error 2.84 %, a guess has 90 %
 */
 #define EDF_IMPLEMENTATION
 #include "edf/slide.h"
@@ -65,7 +65,7 @@ int main(int argc, char **argv) {
   edf_feed(x, test.x.value, test.x.dim[0]);
   edf_feed(y, test.y.value, test.y.dim[0]);
   Forward();
-  printf("test error %.2f %%\n", 100 * edf_error_rate(edf_find("P"), y));
+  printf("test error %.2f %%, a guess has 90 %%\n", 100 * edf_error_rate(edf_find("P"), y));
   digits_free(&train);
   digits_free(&test);
   edf_clear();

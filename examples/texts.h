@@ -1,8 +1,9 @@
-/* texts.h - a text for a language model: the file named by EDF_TEXT, or the poem below
+/* texts.h - a text for a language model: the file named by EDF_TEXT, or sentences made here
 
-     text_set text = text_find();                 reads the text and prints its length
+     text_set text = text_find();                 makes or reads the text, and describes it
      text_batch(&text, B, T, x, y);               copies B random windows of the training part
      text_window(&text, n, B, T, x, y);           copies windows n .. n+B-1 of the test part
+     text_report(&text, loss);                    says what a test loss means
      text_free(&text);
 
    The training part is the first 90 % of the text. A window has T characters. x and y have room
@@ -12,86 +13,80 @@
 
 #include "edf/data.h"
 #include "edf/slide.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The poem is so short that a model learns it by heart. This shows that the model learns. */
-static const char text_own[] =
-  "There is a graph, and every node in it\n"
-  "Was written on a slide before it ran:\n"
-  "An input, which the caller has to feed,\n"
-  "A parameter, which only learning moves,\n"
-  "A value that is made from those above.\n"
-  "\n"
-  "The forward pass goes down the list in order.\n"
-  "It asks each node for nothing but its value.\n"
-  "A sum of products fills the output slowly,\n"
-  "An index at a time, an entry each,\n"
-  "And what was zero is a score at last.\n"
-  "\n"
-  "The backward pass comes up the list again.\n"
-  "The loss is told that its own slope is one,\n"
-  "And every node then pays the ones it read:\n"
-  "It takes the gradient that has come to it\n"
-  "And adds to theirs, and never writes it over.\n"
-  "\n"
-  "For what is used in two or seven places\n"
-  "Receives from each of them a contribution,\n"
-  "And only when the last of them has come\n"
-  "The sum is what the chain rule says it is.\n"
-  "So plus and equals is the whole of it.\n"
-  "\n"
-  "The step is small. It goes against the slope.\n"
-  "A weight that made the loss a little larger\n"
-  "Is made a little smaller than it was,\n"
-  "And one that helped is helped along in turn.\n"
-  "Then comes the next of many thousand batches.\n"
-  "\n"
-  "At first the loss is what a guess would cost,\n"
-  "The logarithm of how many classes.\n"
-  "It falls, and falls more slowly, and then rests.\n"
-  "Who looks at it may think that it is done;\n"
-  "The one who tests it on new rows will know.\n"
-  "\n"
-  "If it does not fall, look at the data first,\n"
-  "The labels next, and then how you began.\n"
-  "A gradient may have lost its sign, or half,\n"
-  "Or all of it behind a mask of zeros.\n"
-  "A check of differences will name the place.\n"
-  "\n"
-  "Do not believe a number that you like.\n"
-  "Do not believe a loss that is too small.\n"
-  "The rows that you have trained on know the answer.\n"
-  "Keep some of them apart, and look at those,\n"
-  "And write down what you saw and with which seed.\n"
-  "\n"
-  "A network is a list of small assignments.\n"
-  "Each of them can be read, and stepped, and doubted.\n"
-  "There is no magic hidden in the middle:\n"
-  "A matrix, and a bias, and a bend,\n"
-  "And then the same again, until the end.\n";
-
 typedef struct {
   edf_vocabulary text;
   int train;                               /* characters in the training part */
+  double guess;                            /* loss of a guess by the frequency of the letters */
+  double best;                             /* the least possible loss, or -1 if nobody knows it */
 } text_set;
+
+/* Makes about n characters of sentences such as
+
+     a weight adds to the bias twice, and a weight rests.
+
+   Four parts are drawn. All other letters follow from them, but the last part repeats the first,
+   so a model has to remember it for about 40 letters. Sets *best to the entropy of a letter: the
+   logarithm of the number of sentences, divided by their mean length. */
+static inline char *text_made(size_t n, double *best) {
+  static const char *const part[4][8] = {
+    { "a node", "the input", "a weight", "the loss", "each row", "the mask", "a sum", "the graph" },
+    { " reads", " adds to", " scales", " shifts", " copies", " checks", " meets", " follows" },
+    { " the gradient", " its value", " the next layer", " every column", " one entry", " a batch",
+      " the bias", " the slope" },
+    { "", " once", " twice", " at each step", " in order", " at the end", " again", " by hand" }
+  };
+  char *text = (char *)malloc(n + 200), *to = text;
+  int sentences = 0;
+  if (!text) exit(1);
+  for (; to < text + n; sentences++) {
+    int first = 0;
+    for (int k = 0; k < 4; k++) {
+      int choice = edf_below(8);
+      if (k == 0) first = choice;
+      to += sprintf(to, "%s", part[k][choice]);
+    }
+    to += sprintf(to, ", and %s rests.\n", part[0][first]);
+  }
+  *best = sentences * log(8 * 8 * 8 * 8) / (double)(to - text);
+  return text;
+}
 
 static inline text_set text_find(void) {
   const char *path = getenv("EDF_TEXT");
   text_set set;
-  int own = !path || !*path;
-  set.text = own ? edf_text_of(text_own, sizeof text_own - 1) : edf_load_text(path);
+  int own = !path || !*path, count[256] = { 0 };
+  set.best = -1;
+  set.guess = 0;
+  if (own) {
+    char *made = text_made(100000, &set.best);
+    set.text = edf_text_of(made, strlen(made));
+    free(made);
+  } else set.text = edf_load_text(path);
   int n = set.text.classes.dim[0];
   set.train = n / 10 * 9;
   printf("text: %s, %d characters, %d different ones\n",
-         own ? "the poem in this program (EDF_TEXT=file reads a file)" : path, n,
+         own ? "sentences made by this program (EDF_TEXT=file reads a file)" : path, n,
          set.text.symbols);
   if (n < 1000) {
     fprintf(stderr, "a text of 1000 characters or more is needed\n");
     exit(1);
   }
+  for (int i = 0; i < n; i++) count[(int)set.text.classes.value[i]]++;
+  for (int k = 0; k < set.text.symbols; k++)
+    set.guess -= (double)count[k] / n * log((double)count[k] / n);
   return set;
+}
+
+static inline void text_report(const text_set *set, double loss) {
+  printf("test loss %.4f per character; a guess by the frequency of the letters has %.4f", loss,
+         set->guess);
+  if (set->best >= 0) printf(", the best possible is %.4f", set->best);
+  printf("\n");
 }
 
 static inline void text_free(text_set *set) { edf_free_text(&set->text); }

@@ -96,8 +96,8 @@ if [ $set = quick ]; then
   exit $bad
 fi
 learns 05_lenet 'test error' 1.5 --epochs 2
-learns 06_char_lstm 'test loss' 2.6 --steps 150
-learns 07_gpt 'test loss' 3.1 --steps 150
+learns 06_char_lstm 'test loss' 1 --steps 150
+learns 07_gpt 'test loss' 1.2 --steps 150
 learns 08_autoencoder 'test loss' 0.2 --epochs 1
 learns 13_microgpt 'loss' 1.8
 wrote lenet_filters.png lenet.safetensors char_lstm.safetensors gpt.safetensors autoencoder.png
