@@ -11,6 +11,7 @@
 #   ```gdb [FILE.c]          what stands behind (gdb) is typed, the rest has to be answered; the
 #                            program is FILE.c, else the last one above
 #   ```ebnf                  a grammar: each rule that it uses is in it, and each is used
+#   ```json                  is read by Python
 #   ```python                a program, skipped if what it imports is not there
 #   ```sh                    a command, in a folder with the programs and the headers, in $TOP
 #                            the project; of a `make` it is seen whether there is that target
@@ -105,6 +106,7 @@ gdb_block() {
   [ -f "$work/$name" ] || cp "$top/$session" "$work"
   (cd "$work" && ${CC:-cc} -std=c99 -g -O0 -I. -I$top -I$top/examples $name -o gdb.out -lm) \
     > $dir/$n.cc 2>&1 || { fail 'the compiler says' $dir/$n.cc; return; }
+  [ -e "$work/notes" ] || ln -s $top/notes "$work/notes"         # for `source notes/edf_gdb.py`
   sed -n 's/^ *(gdb) //p' $dir/$n >> $dir/typed
   grep -v '(gdb)\|^ *\$' $dir/$n | sed 's/^ *//; s/  */ /g' >> $dir/answers
   (cd "$work" && timeout 100 gdb -q -nx -batch -ex 'set pagination off' -ex 'set confirm off' \
@@ -165,6 +167,11 @@ python_block() {
   [ $status = 0 ] || { fail 'it does not run' $printed; printed=; }
 }
 
+json_block() {
+  command -v python3 > /dev/null || { skip 'no python3'; return; }
+  if python3 -m json.tool $dir/$n > $dir/$n.out 2>&1; then pass; else fail 'not JSON' $dir/$n.out; fi
+}
+
 text_block() {
   if [ -z "$printed" ]; then fail 'nothing above has printed this'; return; fi
   if awk -f $top/notes/same.awk $dir/$n $printed > $dir/$n.diff; then pass
@@ -204,8 +211,8 @@ page() {
     case $kind in
       text) text_block ;;
       picture) picture_block ;;
-      c|edf|ebnf|gdb|python|sh) next="$line $kind"; settle; line=${next% *} kind=${next#* }; ${kind}_block ;;
-      *) settle; fail 'a block is c, edf, ebnf, gdb, python, sh, or has no word' ;;
+      c|edf|ebnf|gdb|json|python|sh) next="$line $kind"; settle; line=${next% *} kind=${next#* }; ${kind}_block ;;
+      *) settle; fail 'a block is c, edf, ebnf, gdb, json, python, sh, or has no word' ;;
     esac
   done < $dir/list
   settle
