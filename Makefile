@@ -13,7 +13,7 @@ COUNT     = 300
 
 .DEFAULT_GOAL = help
 .PHONY: help run examples check test test-all oracle mutants doctor bench notes handout \
-        playground grade lines one clean
+        playground pictures grade lines one clean
 
 help:
 	@echo 'make run        train the 784-64-10 network on handwritten digits: examples/03_mnist.c'
@@ -29,6 +29,7 @@ help:
 	@echo 'make bench      time of a step; MODELS="mlp_a lenet lstm gpt"; see bench/README.md'
 	@echo 'make notes      the lecture notes as one page, build/notes.html'
 	@echo 'make playground type a slide in the browser: build/playground.html'
+	@echo 'make pictures   draw the pictures of the README and the notes again'
 	@echo 'make handout    run the programs on a page and compare the output; FILE=page.md'
 	@echo 'make grade      grade a problem set; PS=1 FILE=ps1.c ID=you'
 	@echo 'make one        all headers in one file, build/edf_all.h'
@@ -128,6 +129,13 @@ notes:
 
 playground:
 	@sh notes/playground/build.sh build/playground.html && echo 'built build/playground.html'
+
+# Pillow and Playwright are in build/venv; Chromium is the system's.
+pictures: playground
+	@build/venv/bin/python -c 'import PIL, playwright' 2> /dev/null || \
+	  { python3 -m venv build/venv && build/venv/bin/pip install -q pillow playwright; }
+	@mkdir -p notes/pictures && build/venv/bin/python notes/pictures.py build/playground.html notes/pictures
+	@sh notes/handout.sh --write $$(grep -l '^!.*[.]\(svg\|png\))$$' notes/*.md) | grep picture
 
 handout:
 	@CC='$(CC)' sh notes/handout.sh $(or $(FILE),README.md notes/*.md notes/answers/*.md)

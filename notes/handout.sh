@@ -16,7 +16,8 @@
 #   ```sh                    a command, in a folder with the programs and the headers, in $TOP
 #                            the project; of a `make` it is seen whether there is that target
 #   ``` or four blanks       the output of the block before; "..." stands for what is left out
-#   ![...](FILE.svg)         a picture that a program above has drawn: the same, but for rounding
+#   ![...](FILE.svg)         a picture that a program above has drawn: the same, but for rounding;
+#                            pictures/FILE is from make pictures, and only has to be there
 #   `edf_sgd` (edf.h)        a name is defined in this file; the book adds the line number
 # A block in a comment, <!-- c ... -->, runs and is not shown. What nothing has made is an error.
 
@@ -181,6 +182,11 @@ text_block() {
 
 # Numbers may differ by 2 %, or by 2 units: other compilers round otherwise.
 picture_block() {
+  case $words in
+    *pictures/*)                         # make pictures draws them
+      if [ -s "$(dirname "$file")/$words" ]; then pass; else fail "there is no $words: make pictures draws it"; fi
+      return ;;
+  esac
   drawn=$work/$words shown=$(dirname "$file")/$words
   if [ ! -s "$drawn" ]; then fail "no program above has drawn $words"
   elif [ "$write" ]; then cp "$drawn" "$shown"; pass

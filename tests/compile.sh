@@ -195,6 +195,15 @@ awk 'FNR == 1 { on = 0 }  !on && /\*\// { on = 1; next }  on' $notation |
   [ -s "$dir/used" ] || echo 'no name was found'; } > "$dir/out"
 empty private-names
 
+# ---- notes/reference.md has each public name, but not the functions that macros call with a place.
+
+echo '#include "all.h"' | $cc -E -dD -DEDF_LINKED -I. -I"$dir" -x c - |
+  grep -v '^# [0-9]* "/usr' | grep -o -w -E 'edf_[a-z0-9_]+' | grep -v '__\|_at$\|^edf_real_is_' | LC_ALL=C sort -u > "$dir/public"
+for name in $(cat "$dir/public"); do
+  grep -q -w "$name" notes/reference.md || echo "$name is not in notes/reference.md"
+done | grep -v '_op is not' > "$dir/out"
+empty reference
+
 # ---- tests/cleared.c names each public function that gets a node, or nodes after `...`.
 
 echo '#include "all.h"' | $cc -E -P -DEDF_LINKED -I. -I"$dir" -x c - |

@@ -21,4 +21,9 @@ sh notes/playground/build.sh "$PWD/$dir/playground.html"
 case $? in 0) ;; 3) echo 'skip page: no clang with wasi-libc, and no ziglang'; exit ;; *) exit 1 ;; esac
 size=$(wc -c < "$dir/playground.html")
 if [ "$size" -le 700000 ]; then echo "ok at-most-700-KB"; else echo "not ok at-most-700-KB: $size bytes"; exit 1; fi
-exec $python tests/playground/page.py "$dir/playground.html" "$dir"
+$python tests/playground/page.py "$dir/playground.html" "$dir" || exit 1
+
+# The pictures of the README, as make pictures draws them
+$python -c 'import PIL' 2> /dev/null || { echo 'skip pictures: no Pillow'; exit; }
+if $python notes/pictures.py "$dir/playground.html" "$dir" > "$dir/pictures.log" 2>&1; then echo 'ok pictures'
+else echo 'not ok pictures'; sed 's/^/  /' "$dir/pictures.log"; exit 1; fi
