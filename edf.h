@@ -92,7 +92,8 @@
    and keep a BLAS at one thread.                                                            */
 
 #define EDF_VERSION 400          /* 4.0 */
-#if !defined _MSC_VER && __STDC_VERSION__ < 199901L && __cplusplus < 201103L
+#if defined __cplusplus ? !defined _MSC_VER && __cplusplus < 201103L \
+    : !defined _MSC_VER && (!defined __STDC_VERSION__ || __STDC_VERSION__ < 199901L)
 #error "edf.h is C99 and C++11: cc -std=c99 or c++ -std=c++11, or newer"
 #include "edf.h: an older standard"      /* This file does not exist: a compiler stops here.  */
 #endif
@@ -592,6 +593,7 @@ edf_node *edf_step_forward(void);
 edf_node *edf_step_backward(void);
 void edf_where(void);
 edf_node *edf_find_nan(void);
+void edf_ran(edf_node *node);
 void edf_debug_pass(int backward);
 
 #ifdef EDF_NO_DEBUG
@@ -785,6 +787,9 @@ typedef enum {
   EDF_BACKWARD_LINES
 } edf_part;
 void edf_write(edf_page *to, const char *format, ...) EDF__PRINTF(2, 3);
+/* As snprintf and strtod in the C locale: a number has a point, whatever setlocale says. */
+int edf_format(char *to, size_t room, const char *format, ...) EDF__PRINTF(3, 4);
+double edf_read_number(const char *text, char **end);
 void edf_write_node(edf_page *to, const edf_node *x, edf_part part);
 
 EDF__C_END
@@ -793,6 +798,7 @@ EDF__C_END
 #ifdef EDF_IMPLEMENTATION
 #include <float.h>
 #include <limits.h>
+#include <locale.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -846,12 +852,43 @@ typedef struct {
 } edf__texts;
 enum { EDF__TEXT = 8192 };               /* A longer text is cut, and ends with "..."         */
 
+/* ---- Numbers as in the C locale. After setlocale(LC_ALL, "") they may have a decimal comma.
+   Then the locale of numbers is changed for one call. */
+static const char *edf__begin_numbers(void) {
+  static char was[256];
+  if (!strcmp(localeconv()->decimal_point, ".")) return NULL;
+  snprintf(was, sizeof was, "%s", setlocale(LC_NUMERIC, NULL));
+  setlocale(LC_NUMERIC, "C");
+  return was;
+}
+static void edf__end_numbers(const char *was) { if (was) setlocale(LC_NUMERIC, was); }
+
+static int edf__vformat(char *to, size_t room, const char *format, va_list args) {
+  const char *was = edf__begin_numbers();
+  int n = vsnprintf(to, room, format, args);
+  edf__end_numbers(was);
+  return n;
+}
+int edf_format(char *to, size_t room, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  int n = edf__vformat(to, room, format, args);
+  va_end(args);
+  return n;
+}
+double edf_read_number(const char *text, char **end) {
+  const char *was = edf__begin_numbers();
+  double n = strtod(text, end);
+  edf__end_numbers(was);
+  return n;
+}
+
 /* Formats a text. It lasts until 48 KB of newer texts follow. So one message can use many
    texts, and a loop can append to one: text = edf__text("%s, %d", text, n). */
 static const char *edf__vtext(edf__texts *in, const char *format, va_list args) {
   if (in->n + EDF__TEXT > sizeof in->at) in->n = 0;
   char *to = in->at + in->n;
-  int n = vsnprintf(to, EDF__TEXT, format, args);
+  int n = edf__vformat(to, EDF__TEXT, format, args);
   if (n < 0) *to = 0;
   if (n >= EDF__TEXT) strcpy(to + EDF__TEXT - 4, "...");
   in->n += strlen(to) + 1;
@@ -864,6 +901,16 @@ EDF__PRINTF(1, 2) static const char *edf__text(const char *format, ...) {
   const char *text = edf__vtext(&all, format, args);
   va_end(args);
   return text;
+}
+
+/* Prints a part of a report. */
+EDF__USED EDF__PRINTF(1, 2) static void edf__say(const char *format, ...) {
+  char text[EDF__TEXT];
+  va_list args;
+  va_start(args, format);
+  edf__vformat(text, sizeof text, format, args);
+  va_end(args);
+  fputs(text, stdout);
 }
 
 /* A place in the program. Messages begin with it: hw1.c:55: Relu: */
@@ -892,7 +939,7 @@ EDF__NORETURN static void edf__vfail(edf__site at, const char *format, va_list a
   if (at.file) n += (size_t)snprintf(message, 1000, "%.900s:%d: ", at.file, at.line);
   if (at.op) n += (size_t)snprintf(message + n, 1000, "%.900s: ", at.op);
   size_t room = sizeof message - n;
-  if ((size_t)vsnprintf(message + n, room, format, args) >= room)
+  if ((size_t)edf__vformat(message + n, room, format, args) >= room)
     strcpy(message + sizeof message - 4, "...");
   edf.file = NULL;
   edf__end_calls();
@@ -1501,7 +1548,7 @@ void (edf_feed)(edf_node *x, const edf_real *data, int batch) {
     edf__fail(at, "batch is %d, %s\n  %s", batch, x->batched ? "expected 1 or more"
               : "but this Input has no batch index: pass 1", edf__show(x));
   if (edf.eager && x->batched) edf__set_batch(batch);
-  x->value = (edf_real *)data;
+  x->value = (edf_real *)(uintptr_t)data;
   x->fed = batch;
   edf.feeds++;
   edf__end_stepping();
@@ -1847,7 +1894,7 @@ static void edf__clear_nodes(void) {
 }
 void edf_clear_compnodes(void) {
   edf__end_calls();
-  if (edf_device) edf_device->clear(0);
+  if (edf_device) (edf_device->clear)(0);
   edf__clear_nodes();
   edf__free_list(&edf.computed);
   edf__free_list(&edf.scratch);
@@ -1858,7 +1905,7 @@ void edf_clear(void) {
   edf.gradients = EDF__NO_GRADIENTS;
   edf__tell(EDF_CLEARED, NULL);
   edf.told = NULL;
-  if (edf_device) edf_device->clear(1);
+  if (edf_device) (edf_device->clear)(1);
   edf_clear_compnodes();
   for (int list = 0; list < EDF__LISTS; list++) edf__free_list(&edf.nodes[list]);
   edf__free_list(&edf.kept);
@@ -1890,7 +1937,7 @@ const char *edf_label(const edf_node *node) {
   if (edf__is_unique(node)) return node->name;
   const char *label = edf__text("%.900s@%d", node->name, node->position);
   if (!node->label || strcmp(node->label, label))
-    ((edf_node *)node)->label = edf__copy(edf__list_of(node), label);
+    ((edf_node *)(uintptr_t)node)->label = edf__copy(edf__list_of(node), label);
   return node->label;
 }
 edf_node *edf_want_grad(edf_node *node) {
@@ -2023,8 +2070,8 @@ static inline float edf__tanh(float x) { /* near 0 by an odd polynomial         
   p = p * z - 5.37397155531e-2f;
   p = p * z + 1.33314422036e-1f;
   p = p * z - 3.33332819422e-1f;
-  float near = p * z * x + x, far = 1 - 2 / (edf__exp(2 * edf__float_of(size)) + 1);
-  return edf__choose(is_near, near, edf__float_of((bits ^ size) | edf__bits_of(far)));
+  float small = p * z * x + x, large = 1 - 2 / (edf__exp(2 * edf__float_of(size)) + 1);
+  return edf__choose(is_near, small, edf__float_of((bits ^ size) | edf__bits_of(large)));
 }
 #endif
 static edf_real edf__ln(edf_real x) { return (edf_real)log((double)x); }
@@ -2587,12 +2634,12 @@ static void edf__read_declared(edf_node *x, edf__scan *s) {
 static void edf__declare(edf_node *x, const char *op, const char *format, va_list args) {
   char text[256];
   edf__site at = { op, x->file, x->line };
-  int n = format ? vsnprintf(text, sizeof text, format, args) : 0;
+  int n = format ? edf__vformat(text, sizeof text, format, args) : 0;
   edf__scan s = edf__scan_of(&at, "declaration", format ? text : NULL, n, 255, "\t\n\r",
                               NULL);
   edf__read_declared(x, &s);
   if (edf__peek(&s)) edf__found(&s, "the end", "");
-  edf__free((char *)s.text);
+  edf__free((void *)(uintptr_t)s.text);
 }
 
 /* Adds an Input or a Parameter to its list. */
@@ -3879,11 +3926,11 @@ void edf_write(edf_page *to, const char *format, ...) {
   va_list args, again;
   va_start(args, format);
   va_copy(again, args);
-  int n = vsnprintf(NULL, 0, format, again);
+  int n = edf__vformat(NULL, 0, format, again);
   va_end(again);
   if (to->n + (size_t)n >= room)
     to->at = (char *)edf__grow(&edf.kept, to->at, 2 * (to->n + (size_t)n) + 256);
-  vsnprintf(to->at + to->n, (size_t)n + 1, format, args);
+  edf__vformat(to->at + to->n, (size_t)n + 1, format, args);
   to->n += (size_t)n;
   va_end(args);
 }
@@ -4133,25 +4180,25 @@ static void edf__print_numbers(const char *what, const edf_node *x, const edf_re
   enum { ROWS = 6, COLUMNS = 8 };
   size_t width = x->rank > 1 ? (size_t)x->dim[x->rank - 1] : n, rows = width ? n / width : 0;
   edf_statistics s = edf_statistics_of(v, n);
-  printf("  %s: ", what);
-  if (s.bad) printf("%zu of %zu are NaN or Inf\n", s.bad, n);
-  else printf("%g to %g, mean %g\n", s.least, s.greatest, s.mean);
+  edf__say("  %s: ", what);
+  if (s.bad) edf__say("%zu of %zu are NaN or Inf\n", s.bad, n);
+  else edf__say("%g to %g, mean %g\n", s.least, s.greatest, s.mean);
   for (size_t b = 0; b < rows && b < ROWS; b++) {
     for (size_t i = 0; i < width && i < COLUMNS; i++)
-      printf(" %11.5g", (double)v[b * width + i]);
-    printf(width > COLUMNS ? " ...\n" : "\n");
+      edf__say(" %11.5g", (double)v[b * width + i]);
+    edf__say(width > COLUMNS ? " ...\n" : "\n");
   }
-  if (rows > ROWS) printf(" ... %zu rows\n", rows);
+  if (rows > ROWS) edf__say(" ... %zu rows\n", rows);
 }
 
 void edf_print(edf_node *node) {
   edf__check_exists("edf_print", node);
-  printf("%s", edf__label(node));
+  edf__say("%s", edf__label(node));
   edf__print_by(edf__write_about, stdout, node);
   if (node->kind == EDF_COMPNODE) {
-    printf("  ");
+    edf__say("  ");
     edf__print_by(edf__write_forward, stdout, node);
-    printf("\n");
+    edf__say("\n");
   }
   size_t n = node->kind == EDF_COMPNODE && !node->ran ? 0 : node->size;
   if (node->kind == EDF_INPUT && node->batched) {    /* the rows of its last feed             */
@@ -4159,9 +4206,9 @@ void edf_print(edf_node *node) {
     for (int d = 1; d < node->rank; d++) n *= (size_t)node->dim[d];
   }
   if (node->value && n) edf__print_numbers("value", node, edf_value(node), n);
-  else printf("  value: none yet\n");
+  else edf__say("  value: none yet\n");
   if (n > node->size) n = node->size;    /* Gradients have the batch of the last Forward.     */
-  if (node->grad && n && node->grad_is_zero) printf("  grad: nothing has arrived yet\n");
+  if (node->grad && n && node->grad_is_zero) edf__say("  grad: nothing has arrived yet\n");
   else if (node->grad && n) edf__print_numbers("grad", node, edf_grad(node), n);
   fflush(stdout);                        /* A debugger shows it at once.                      */
 }
@@ -4678,13 +4725,13 @@ static const char *edf__likely(edf__check *c) {
 /* ---- The report. */
 static void edf__print_result(const char *how, const edf_node *y, const edf_node *x,
                               const char *text) {
-  printf("  %s  %s%s", how, x ? "d " : "", edf__label(y));
-  printf("%s%s: %s\n", x ? " / d " : "", x ? edf__label(x) : "", text);
+  edf__say("  %s  %s%s", how, x ? "d " : "", edf__label(y));
+  edf__say("%s%s: %s\n", x ? " / d " : "", x ? edf__label(x) : "", text);
 }
 static int edf__say_breach(const edf_node *y, const edf_node *x, const char *found,
                            const char *likely) {
   edf__print_result("FAIL", y, x, found);
-  printf("        likely: %s\n", likely);
+  edf__say("        likely: %s\n", likely);
   return 1;
 }
 /* Compares d y / d x. Prints the result if it is wrong or all 0, or if `show` is 1. */
@@ -4699,14 +4746,14 @@ static double edf__check_one(edf__check *c, edf_node *x, int show) {
              edf__text("worst relative error %.2g, %zu of %zu entries tried, "
                        "%zu at kinks skipped", error, c->n, x->size, c->n_kink));
   if (zero && c->stopped)
-    printf("        every derivative is 0, since each path goes through stop\n");
+    edf__say("        every derivative is 0, since each path goes through stop\n");
   else if (zero)
-    printf("        every derivative is 0 here, which hides mistakes: try other values of %s\n",
-           edf__label(x));
+    edf__say("        every derivative is 0 here, which hides mistakes: try other values of "
+             "%s\n", edf__label(x));
   if (!wrong) return error;
-  printf("        %zu wrong, most at %s%s = %.6g: yours %.6g, numeric %.6g\n", c->n_wrong,
+  edf__say("        %zu wrong, most at %s%s = %.6g: yours %.6g, numeric %.6g\n", c->n_wrong,
          edf__label(x), edf__indices(x, e->i), (double)x->value[e->i], e->yours, e->numeric);
-  printf("        likely: %s\n", edf__likely(c));
+  edf__say("        likely: %s\n", edf__likely(c));
   return error;
 }
 
@@ -4816,7 +4863,7 @@ static int edf__needs_all_gradients(edf__check *c) {
     for (int j = 0; j < y->n_in; j++)
       if (y->in[j] != without && y->in[j]->grad) break;
       else if (j + 1 == y->n_in) return 0;           /* No other input has a gradient.        */
-    printf("  run   the backward of %s without %s.grad\n", edf_label(y), edf_label(without));
+    edf__say("  run   the backward of %s without %s.grad\n", edf_label(y), edf_label(without));
     fflush(stdout);
     for (int j = 0; j < y->n_in; j++) {
       edf_node *x = y->in[j];
@@ -4839,8 +4886,8 @@ static int edf__needs_all_gradients(edf__check *c) {
 static void edf__show_missing(const edf_node *y) {
   for (int k = 0; k < y->n_in; k++) {
     if (y->in[k]->grad) continue;
-    printf("  run   the backward of %s: %s has no gradient, %s.grad is NULL. Use edf_addgrad\n",
-           edf_label(y), edf_label(y->in[k]), edf_label(y->in[k]));
+    edf__say("  run   the backward of %s: %s has no gradient, %s.grad is NULL. Use "
+             "edf_addgrad\n", edf_label(y), edf_label(y->in[k]), edf_label(y->in[k]));
     fflush(stdout);
   }
 }
@@ -4874,7 +4921,7 @@ static double edf__check_alone(edf_node *node, unsigned long long draws) {
   if (differs && worst <= edf__tolerance)
     edf__print_result("ok  ", c->y, NULL, "its backward is not the derivative, as expected");
   if (worst > edf__tolerance)
-    printf("        in %s, built at %s:%d\n", node->op, node->file, node->line);
+    edf__say("        in %s, built at %s:%d\n", node->op, node->file, node->line);
   return worst;
 }
 
@@ -4978,7 +5025,7 @@ double edf_gradcheck(edf_node *node) {
   edf__begin_backward("edf_gradcheck", node);      /* A wrong backward may change values.     */
   edf__end_backward();
   for (int i = 0; i < edf__n_nodes(); i++) if (edf__nth(i)->active) edf_value(edf__nth(i));
-  printf("gradcheck of %s, built at %s:%d\n", edf__label(node), node->file, node->line);
+  edf__say("gradcheck of %s, built at %s:%d\n", edf__label(node), node->file, node->line);
   for (int i = 0; i < edf.n_compnodes; i++) {
     edf_node *y = edf.compnodes[i];
     if (!edf__has_flag(y, EDF_TESTED) && edf__runs_backward(y))
@@ -5019,7 +5066,7 @@ static edf_node *edf__run_next(void) {
   return c;
 }
 static edf_node *edf__nothing_runs(const char *why) {
-  printf("nothing runs: %s\n", why);
+  edf__say("nothing runs: %s\n", why);
   return NULL;
 }
 
@@ -5065,17 +5112,18 @@ static void edf__where_grad(const edf_node *x) {
       all += edf.compnodes[i]->in[k] == x;
       arrived += edf.compnodes[i]->in[k] == x && i >= edf.at;
     }
-  printf("       %s.grad: %d of %d contributions\n", edf__label(x), arrived, all);
+  edf__say("       %s.grad: %d of %d contributions\n", edf__label(x), arrived, all);
 }
 void edf_where(void) {
   edf_node *next = edf.direction ? edf__next_node() : NULL;
   if (next) {
-    printf("%s: next is\n  %3d  ", edf.direction > 0 ? "forward" : "backward", next->position);
+    edf__say("%s: next is\n  %3d  ", edf.direction > 0 ? "forward" : "backward",
+             next->position);
     edf_print_node(stdout, next);
     if (edf.direction < 0) edf__where_grad(next);
     for (int k = 0; edf.direction < 0 && k < next->n_in; k++)
       if (next->in[k]->needs_grad) edf__where_grad(next->in[k]);
-  } else printf("%s\n", edf.direction ? "all nodes have run" : "nothing runs");
+  } else edf__say("%s\n", edf.direction ? "all nodes have run" : "nothing runs");
   fflush(stdout);
 }
 
@@ -5174,21 +5222,21 @@ static edf_node *edf__report_nan(edf_node *y, edf__spot at, const char *grad,
                                  edf__spot from) {
   const edf_node *x = at.node;
   const edf_real v = (*grad ? x->grad : x->value)[at.i];
-  printf("%s%s%s = %g is the first %s. It is from %s\n  %s\n", edf__label(x), grad,
+  edf__say("%s%s%s = %g is the first %s. It is from %s\n  %s\n", edf__label(x), grad,
          edf__indices(x, at.i), (double)v, v != v ? "NaN" : "infinity",
          *grad ? edf__text("the backward of %s", edf__label(y)) :
          y->kind == EDF_COMPNODE ? "the forward of" : "", edf__show(y));
   if (y->kind == EDF_PARAMETER)
-    printf("  after %ld step%s\n", y->steps, y->steps == 1 ? "" : "s");
+    edf__say("  after %ld step%s\n", y->steps, y->steps == 1 ? "" : "s");
   edf_print_node(stdout, y);
   for (int k = *grad ? -1 : 0; k < y->n_in; k++) {   /* the entries from which it comes       */
     const edf_node *by = k < 0 ? y : y->in[k];
     if (x->size % by->size == 0)
-      printf("  %s%s = %g\n", edf__label(by), edf__indices(by, at.i % by->size),
+      edf__say("  %s%s = %g\n", edf__label(by), edf__indices(by, at.i % by->size),
              (double)by->value[at.i % by->size]);
   }
   if (from.node)
-    printf("  the infinity is from %s%s = %g\n  %s\n", edf__label(from.node),
+    edf__say("  the infinity is from %s%s = %g\n  %s\n", edf__label(from.node),
            edf__indices(from.node, from.i), (double)from.node->value[from.i],
            edf__show(from.node));
   for (int k = 0; k < y->n_in; k++) edf_print(y->in[k]);
@@ -5209,7 +5257,7 @@ static edf_node *edf__find_nan(void) {
   if (!edf.loss || edf.loss->ran != edf.feeds) return NULL;
   edf__end_stepping();
   const char *moved = edf__show_moved(edf.loss);
-  if (moved) printf("Every value is right. Gradients are not searched, since %s\n", moved);
+  if (moved) edf__say("Every value is right. Gradients are not searched, since %s\n", moved);
   while (!moved && (c = edf_step_backward()) != NULL)
     for (int k = 0; !found && k < c->n_in; k++)
       if (edf__is_bad(c->in[k], edf_grad(c->in[k]))) found = edf__report_gradient(c, c->in[k]);

@@ -48,7 +48,7 @@ extern "C" {
 
 /* Makes W.grad one name in a text that has been begun. */
 static void edf_judge__join_grads(edf__scan *s) {
-  for (char *c = (char *)s->at; *c; c++)
+  for (char *c = (char *)(uintptr_t)s->at; *c; c++)
     if (!strncmp(c, ".grad", 5) && c[s->size - 1])
       memcpy(c + s->size, c, 5);
 }
@@ -352,7 +352,7 @@ static void edf_judge__know_names(edf_judge__answer *a) {
                        edf_slide__line_of_node(a->node[k]) != NULL;
     s.at--;
   }
-  edf_release((char *)s.text);
+  edf_release((void *)(uintptr_t)s.text);
 }
 
 /* Counts one read of tensor `name` in the line of tensor number `by`. */
@@ -687,7 +687,7 @@ static void edf_judge__fit_number(edf_judge__answer *a, edf_judge__edit *e,
   int sign = fabs(number + 1) < 1e-3;
   e->slip = sign ? "wrong sign: insert % here" : fabs(number) < 1e-3
             ? "a term too much: it is %" : "wrong factor: insert % here";
-  snprintf(e->with, sizeof e->with, sign ? "(-1) " : "(%.6g) ", number);
+  edf_format(e->with, sizeof e->with, sign ? "(-1) " : "(%.6g) ", number);
   edf_release(once);
 }
 
@@ -737,7 +737,7 @@ static double edf_judge__report_answer(edf_judge__answer *a, edf_judge__answered
   if (!adds && (t->of->kind == EDF_INPUT || s.norm == 0)) return 0;
   printf("  %s  %s: ", error <= edf_judge__right_below ? "ok  " : "FAIL", x);
   if (!adds) printf("missing: no line that can be read adds to it\n");
-  else printf("relative error %.2g%s\n", error, s.norm > 0 ? "" : "; all of it is 0 here");
+  else edf__say("relative error %.2g%s\n", error, s.norm > 0 ? "" : "; all of it is 0 here");
   if (!adds || error <= edf_judge__right_below) return error;
   int several = edf_judge__count_wrong(0) > 1;
   for (int k = 0; k < 2 && !named; k++) named = edf_judge__name_slip(a, t, several ? k : !k);

@@ -587,19 +587,21 @@ static const struct {
 
 /* Prints a finding. */
 static void edf_lab__report(const edf_lab__doctor *d, const char *says, const char *hint) {
-  edf_page site = { NULL, 0 };
-  printf("doctor: step %ld: ", d->step);
+  edf_page text = { NULL, 0 };
+  edf_write(&text, "doctor: step %ld: ", d->step);
   for (const char *c = says; *c; c++) {
     char key = *c == '@' ? *++c : '\0';
-    if (!key) printf("%c", *c);
-    else if (key == 'w') printf("%s", d->what);
-    else if (key > 'w') printf("%s", edf_label(key == 'x' ? d->x : d->y));
-    else printf("%.4g", key == 'a' ? d->a : key == 'b' ? d->b :
-                        key == 'l' ? d->s.least : d->s.greatest);
+    if (!key) edf_write(&text, "%c", *c);
+    else if (key == 'w') edf_write(&text, "%s", d->what);
+    else if (key > 'w') edf_write(&text, "%s", edf_label(key == 'x' ? d->x : d->y));
+    else edf_write(&text, "%.4g", key == 'a' ? d->a : key == 'b' ? d->b :
+                                  key == 'l' ? d->s.least : d->s.greatest);
   }
-  edf_write_node(&site, d->x, EDF_SITE);
-  printf("\n  %s\n  hint: %s\n", site.at, hint);
-  edf_release(site.at);
+  edf_write(&text, "\n  ");
+  edf_write_node(&text, d->x, EDF_SITE);
+  edf_write(&text, "\n  hint: %s\n", hint);
+  fputs(text.at, stdout);
+  edf_release(text.at);
   fflush(stdout);
 }
 
@@ -666,17 +668,17 @@ static void edf_lab__look_at_moves(edf_lab__doctor *d) {
     edf_node *p = edf.parameters[i];
     edf_lab__note *n = edf_lab__note_of(d, p);
     const edf_real *v = edf_value(p), *g = n->norm > 0 ? edf_grad(p) : NULL;
-    double far = 0;
+    double moved = 0;
     if (edf_array_bytes(n->before) < p->size * sizeof *v) continue;  /* a new one             */
     for (size_t k = 0; k < p->size; k++) {
       double old = (double)n->before[k], dp = v[k] == n->before[k] ? 0 : (double)v[k] - old;
       size += edf_lab__learns(p) && fabs(old) < HUGE_VAL ? old * old : 0;
-      far += dp * dp;
+      moved += dp * dp;
       rise += g && dp != 0 ? dp * (double)g[k] : 0;
       left += g ? (double)g[k] * (double)g[k] : 0;
     }
-    squares += far;
-    n->idle = far > 0 || n->norm <= 1e-3 * d->slope ? 0 : n->idle + 1;
+    squares += moved;
+    n->idle = moved > 0 || n->norm <= 1e-3 * d->slope ? 0 : n->idle + 1;
   }
   d->pending = 0;
   d->change = size > 0 ? sqrt(squares / size) : squares > 0;
@@ -835,11 +837,11 @@ static void edf_lab__write_chart(edf_page *out, const edf_lab__curve *chart, dou
   edf_lab__write_text(out, "title", 70, top - 12, text);
   for (double y = least; y <= most + tick / 2; y += tick) {
     edf_write(out, "<path class=\"grid\" d=\"M70 %.1fh610\"/>\n", top + high * (most - y));
-    snprintf(text, sizeof text, "%.4g", fabs(y) < tick / 2 ? 0 : y);
+    edf_format(text, sizeof text, "%.4g", fabs(y) < tick / 2 ? 0 : y);
     edf_lab__write_text(out, "y", 62, top + high * (most - y) + 4, text);
   }
   for (double x = 1, next; x <= chart->newest; x = next) {     /* 1, round ones, the last     */
-    snprintf(text, sizeof text, "%.4g", x);
+    edf_format(text, sizeof text, "%.4g", x);
     edf_lab__write_text(out, "x", 70 + wide * (x - 1), top + 218, text);
     next = (floor(x / step) + 1) * step;
     if (x < 2 && next < 1 + step / 2) next += step;
@@ -862,7 +864,7 @@ static void edf_lab__write_chart(edf_page *out, const edf_lab__curve *chart, dou
     }
     edf_write(out, "M520 %.1fh22\"/>\n", top + 10 + 18 * k);
     const char *name = c->name[n] ? c->name + n + 1 : c->name;
-    snprintf(text, sizeof text, "%.79s  %.4g", name, c->point[2 * c->n - 1]);
+    edf_format(text, sizeof text, "%.79s  %.4g", name, c->point[2 * c->n - 1]);
     edf_lab__write_text(out, "curve", 550, top + 14 + 18 * k++, text);
   }
 }

@@ -174,7 +174,7 @@ static int edf_onnx__evaluate(edf_onnx__file *o) {
       edf_onnx__bytes(&o->op, 4, at, name);
       stack[n++] = o->result = -++o->parts;
     } else {
-      edf_real number = *at == '#' ? state[at[1] - '0'] : (edf_real)strtod(at, NULL);
+      edf_real number = *at == '#' ? state[at[1] - '0'] : (edf_real)edf_read_number(at, NULL);
       stack[n++] = edf_onnx__constant(o, -++o->parts, 0, NULL, NULL, &number);
     }
   }
@@ -598,7 +598,7 @@ static int edf_onnx__write_node(edf_onnx__file *o) {
   if (!strcmp(name, "Concat")) return edf_onnx__concat(o);
   if (!strcmp(name, "Reshape")) return edf_onnx__reshape(o);
   if (!strcmp(name, "Test")) {
-    snprintf(test, sizeof test, "Test%g", (double)*(edf_real *)o->y->state);
+    edf_format(test, sizeof test, "Test%g", (double)*(edf_real *)o->y->state);
     name = test;
   }
   if (!strcmp(name, "Index") && !o->y->n_in) return edf_onnx__run(o, "0 #0 1 Range/3");

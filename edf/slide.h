@@ -24,10 +24,10 @@
      edf__expect edf__fail edf__fill edf__found edf__free edf__free_list edf__grow
      edf__header edf__identifier edf__infer edf__is_digit edf__is_letter edf__label
      edf__largest edf__ln edf__n_nodes edf__new_node edf__nth edf__operands edf__peek
-     edf__print_formula edf__prints_program edf__read_declared edf__row_end edf__scan
-     edf__scan_of edf__show edf__site edf__softmax_rows edf__softmax_rows_back
-     edf__softmax_shape edf__syntax edf__text edf__texts edf__total edf__vtext edf__whole
-     edf__without_batch
+     edf__print_formula edf__prints_program edf__read_declared edf__row_end edf__say
+     edf__scan edf__scan_of edf__show edf__site edf__softmax_rows edf__softmax_rows_back
+     edf__softmax_shape edf__syntax edf__text edf__texts edf__total edf__vformat edf__vtext
+     edf__whole edf__without_batch
 
    A text becomes nodes in these stages. Search for the names of their chapters.
      >>read     edf_slide__read_line     text -> lines -> trees
@@ -414,9 +414,9 @@ static void edf_slide__type_signs(char *text) {
 /* Reads a decimal number, 12, 0.125, .5 or 1e-3, and moves *at after it. In 0x10 it reads the
    0, since strtod would read 16. */
 static double edf_slide__decimal(const char **at) {
-  char *end = (char *)*at + (**at == '.');
+  char *end = (char *)(uintptr_t)*at + (**at == '.');
   int is_hex = **at == '0' && ((*at)[1] == 'x' || (*at)[1] == 'X');
-  double n = edf__is_digit(*end) && !is_hex ? strtod(*at, &end) : 0;
+  double n = edf__is_digit(*end) && !is_hex ? edf_read_number(*at, &end) : 0;
   *at = end + is_hex;
   return n;
 }
@@ -690,10 +690,10 @@ static int edf_slide__reach(const edf_contraction *m, const edf_place *p, ptrdif
   *least = *greatest = p->constant;
   for (int i = 0; i < m->e.n_index; i++) {
     if (!p->factor[i] || m->extent[i] < 0) continue;
-    ptrdiff_t far = (m->extent[i] - 1) * p->factor[i];
+    ptrdiff_t away = (m->extent[i] - 1) * p->factor[i];
     if (m->extent[i] == 0) known = 0;
-    if (far > 0) *greatest += far;
-    else *least += far;
+    if (away > 0) *greatest += away;
+    else *least += away;
   }
   return known;
 }
@@ -2586,6 +2586,9 @@ static void edf_slide__check_end(const edf__scan *s) {
   if (*s->at == '=')
     edf__syntax(s, s->at, "expected a factor, an operator or the end of the line, found '='%s",
                 hint);
+  if (*s->at == ',' && edf__is_digit(s->at[-1]) && *localeconv()->decimal_point == ',')
+    edf__syntax(s, s->at, "a number has a point: after setlocale, printf writes 0,5. "
+                "edf_equations(\"%%g\", x) and edf_format write 0.5");
   if (edf__is_letter(*s->at) && memchr(s->at, '=', strcspn(s->at, "\n")))
     edf__syntax(s, s->at, "expected '|' or the end of the line, found an equation%s", hint);
   edf__found(s, "an operator, '|' or the end of the line", "");
@@ -4868,7 +4871,7 @@ static const char *edf_slide__author_line(const edf_slide__statement *l) {
    they fold the step. `before` is the number of nodes before the step. A step is folded if it
    is behind the largest offset, and has the same nodes as the step before. */
 static int edf_slide__shown_of_step(edf_slide__statement *l, int before) {
-  int time[EDF_SLIDE__LOOPS], near = -1, later = 0;
+  int time[EDF_SLIDE__LOOPS], nearest = -1, later = 0;
   unsigned form = 17;
   for (int i = before; i < edf.n_compnodes; i++) {
     const edf_node *x = edf.compnodes[i];
@@ -4882,13 +4885,13 @@ static int edf_slide__shown_of_step(edf_slide__statement *l, int before) {
     int t = l->at[l->loop[k]] + l->m.e.ref->place[l->axis[k]].constant;
     int T = (int)edf_slide__times_of(l, k), order = l->back[k] ? T - 1 - t : l->at[l->loop[k]];
     time[k] = t;
-    if (order > l->reach[k]) near = k;
+    if (order > l->reach[k]) nearest = k;
     if (order > later) later = order > l->reach[k] ? 2 : 1;
   }
   if (!l->fixed || l->entry) return 0;
   l->form[edf_slide__step_at(l, time) - l->step] = form;
-  if (near >= 0) {
-    time[near] += l->back[near] ? 1 : -1;
+  if (nearest >= 0) {
+    time[nearest] += l->back[nearest] ? 1 : -1;
     if (l->form[edf_slide__step_at(l, time) - l->step] != form) later = 1;
   }
   if (edf.n_compnodes > before && !l->told++) later = 0;               /* its first nodes     */
@@ -5451,7 +5454,7 @@ static edf__scan *edf_slide__begin_text(edf_slide__slide *all, const edf__site *
   size_t lines = 1;
   all->site = *at;
   all->scan = edf__scan_of(at, what, text, n, n, "\t\r", edf_slide__type_signs);
-  edf_slide__join_lines((char *)all->scan.at);
+  edf_slide__join_lines((char *)(uintptr_t)all->scan.at);
   for (const char *c = all->scan.at; *c; c++) lines += *c == '\n';
   all->line = (edf_slide__statement *)edf_slide__tree(lines * sizeof *all->line);
   for (all->n_table = 4; all->n_table < 2 * lines;) all->n_table *= 2;
@@ -5525,11 +5528,11 @@ edf_node *edf_equations_at(const char *file, int line, const char *format, ...) 
   va_list args;
   if (!format) edf__fail(site, "the text is NULL");
   va_start(args, format);
-  int n = vsnprintf(NULL, 0, format, args);
+  int n = edf__vformat(NULL, 0, format, args);
   va_end(args);
   char *text = (char *)edf_slide__alloc((size_t)n + 1);
   va_start(args, format);
-  vsnprintf(text, (size_t)n + 1, format, args);
+  edf__vformat(text, (size_t)n + 1, format, args);
   va_end(args);
   edf_slide__read_text(all, &site, text, n);
   edf_release(text);
@@ -5694,17 +5697,17 @@ edf_node *edf_einsum_at(const char *file, int line, const char *equation, ...) {
 edf_node *edf_find(const char *name) {
   edf__site at = { "edf_find", NULL, 0 };
   if (!name) edf__fail(at, "the name is NULL");
-  edf_node *x = edf_slide__newest(name), *near = NULL;
+  edf_node *x = edf_slide__newest(name), *nearest = NULL;
   for (int i = 0, most = -1; !x && i < edf__n_nodes(); i++) {
     const char *other = edf__nth(i)->name;
     int n = 0;                           /* length of the common beginning of both names      */
     while (name[n] && edf_slide__upper(name[n]) == edf_slide__upper(other[n])) n++;
-    if (n > most) near = edf__nth(i);
+    if (n > most) nearest = edf__nth(i);
     if (n > most) most = n;
   }
   if (!x)
     edf__fail(at, "no tensor is called %s; the nearest name:\n  %s", name,
-              near ? edf__show(near) : "none");
+              nearest ? edf__show(nearest) : "none");
   return x;
 }
 
@@ -5733,8 +5736,8 @@ static const char *edf_slide__number_text(double n) {
   char text[40];
   int digits = 6;
   if (!(fabs(n) < HUGE_VAL)) return n < 0 ? "-1e999" : "1e999";
-  do snprintf(text, sizeof text, "%.*g", digits++, n);
-  while (digits < 18 && fabs(atof(text) - n) > 1e-15 * fabs(n));
+  do edf_format(text, sizeof text, "%.*g", digits++, n);
+  while (digits < 18 && fabs(edf_read_number(text, NULL) - n) > 1e-15 * fabs(n));
   return edf__text("%s", text);
 }
 
@@ -6126,7 +6129,7 @@ static void edf_slide__write_words(edf_page *out, const edf_slide__formula *f, c
         char *to = list.name[first];
         if (list.n == first) list.n++;
         if (f->part > 0 || !*to)
-          snprintf(to + strlen(to), EDF_SLIDE__LETTER, *to ? "+%g" : "%g", f->part);
+          edf_format(to + strlen(to), EDF_SLIDE__LETTER, *to ? "+%g" : "%g", f->part);
         c += 2;
       } while (*c == ',');
       c++;
