@@ -48,14 +48,20 @@ void      edf_free_array(edf_array *a);
 edf_array edf_view(edf_node *node);
 edf_array edf_rows(edf_array a, int from, int to);
 
-/* Loaders. IDX (LeCun et al., the MNIST page) has unsigned bytes. edf_load_images reads
-   [n, rows, columns] and returns [n, pixels] / 255. edf_load_labels reads [n]. A CSV file
-   becomes [rows, columns]. Its first line is skipped unless it begins with a number. An .npy
-   file (NumPy enhancement proposal 1) has whole numbers or floats, little-endian. */
+/* Loaders. A file may be a pipe. IDX (LeCun et al., the MNIST page) has six types of numbers.
+   edf_load_images reads [n, rows, columns] and returns [n, pixels], bytes divided by 255.
+   edf_load_labels reads [n]. An .npy file (NumPy enhancement proposal 1) has whole numbers,
+   truth values or floats of 16, 32 or 64 bits.
+   A CSV file becomes [rows, columns]. A cell is a number, also in quotes, or missing (empty,
+   nan, NA), or text. A missing cell is NaN, and inf is infinity. The first row is a heading if
+   it has texts and no number. Any other text is an error that names its cell. The separator is
+   a comma. If only one of ; tab and blank makes all rows equally long, it is that one.
+   edf_load_csv_with sets the separator, and whether the first row is a heading. */
 edf_array edf_load_idx(const char *path);
 edf_array edf_load_images(const char *path);
 edf_array edf_load_labels(const char *path);
 edf_array edf_load_csv(const char *path);
+edf_array edf_load_csv_with(const char *path, char separator, int heading);
 edf_array edf_load_npy(const char *path);
 void      edf_save_npy(const char *path, edf_array a);
 
@@ -113,20 +119,22 @@ double edf_mean_value(edf_node *x);
    labels[b]. A row with a NaN counts as wrong. */
 double edf_error_rate(edf_node *scores, edf_node *labels);
 
-/* Saved models, as safetensors files: the Parameters by name, the memory of the optimiser (p.m
-   and p.s), the steps, and the state of the random numbers. So training goes on bit for bit.
-   The program first builds the same Parameters, then loads. F32 and F64 files can be read, also
-   without the optimiser's memory. Default names, w1 b1 w2 ..., count the parameter structs. If
-   two structs of one shape change places, they load each other's numbers, unless edf_name names
-   them. To save the program too, use edf_print_equations. */
+/* Saved models, as safetensors files: the Parameters by name, the memory of the optimiser
+   (p.m and p.s), the steps, and the state of the random numbers. So training goes on bit for
+   bit. The program first builds the same Parameters, then loads. Files of other programs can
+   be read: F64, F32, F16 and BF16, also without the optimiser's memory. Tensors that are no
+   Parameter are left out, and a note on stderr lists them. Default names, w1 b1 w2 ..., count
+   the parameter structs. If two structs of one shape change places, they load each other's
+   numbers, unless edf_name names them. To save the program too, use edf_print_equations. */
 void edf_save(const char *path);
 void edf_load(const char *path);
 
 
 /* ---- Writing. A file is written whole or not at all. w.file is a temporary file beside it,
-   which is renamed at the end. On Unix links are followed, and a pipe or a device is written in
-   place. Errors name `who` unless it is NULL, the file, and the system's reason.
-   edf_write_quoted writes a JSON string that may stand in the script of an HTML page. */
+   which is renamed at the end. It has a new name for each writer, and the mode of the file
+   that it replaces. On Unix links are followed, and a pipe or a device is written in place.
+   Errors name `who` unless it is NULL, the file, and the system's reason. edf_write_quoted
+   writes a JSON string that may stand in the script of an HTML page. */
 typedef struct {
   const char *who;
   const char *path;
@@ -184,8 +192,17 @@ static const char *edf_data__dims(const int *dim, int rank) {
 }
 
 edf_array edf_new_array(int rank, const int *dim) {
-  edf_array a = { rank, { 0 }, edf_data__entries(dim, rank), NULL };
-  memcpy(a.dim, dim, (size_t)rank * sizeof *dim);
+  edf_array a = { rank, { 0 }, 1, NULL };
+  if (rank < 0 || rank > EDF_MAX_RANK)
+    edf_stop("edf_new_array: rank %d, expected 0 to %d", rank, EDF_MAX_RANK);
+  for (int d = 0; d < rank; d++) {
+    size_t n = (size_t)dim[d];
+    if (dim[d] < 0 || (n && a.size > SIZE_MAX / sizeof *a.value / n))
+      edf_stop("edf_new_array: the shape [%s] is too large, or a dimension is below 0",
+               edf_data__dims(dim, rank));
+    a.dim[d] = dim[d];
+    a.size *= n;
+  }
   if (a.size <= SIZE_MAX / sizeof *a.value)
     a.value = (edf_real *)EDF_MALLOC(a.size ? a.size * sizeof *a.value : 1);
   return a;
@@ -215,7 +232,13 @@ edf_array edf_rows(edf_array a, int from, int to) {
 
 static void edf_data__check_array(const char *who, const edf_array *a) {
   if (!a->value) edf_stop("%s: the array has no numbers", who);
-  if (a->rank < 0 || a->rank > EDF_MAX_RANK || a->size != edf_data__entries(a->dim, a->rank))
+  if (a->rank < 0 || a->rank > EDF_MAX_RANK)
+    edf_stop("%s: the array has rank %d, expected 0 to %d", who, a->rank, EDF_MAX_RANK);
+  for (int d = 0; d < a->rank; d++)
+    if (a->dim[d] < 0)
+      edf_stop("%s: the array has the shape [%s]: a dimension is below 0", who,
+               edf_data__dims(a->dim, a->rank));
+  if (a->size != edf_data__entries(a->dim, a->rank))
     edf_stop("%s: the array has a size that is not the product of its dimensions", who);
 }
 /* Checks that array and node have one shape. `rows` stands for the batch of the node. */
@@ -376,13 +399,23 @@ static char *edf_data__follow(const char *path) {
 
 edf_writer edf_create_file(const char *who, const char *path) {
   edf_writer w = { who, path, NULL, NULL, NULL };
-  edf_page name = { NULL, 0 };
   if (!path) edf_stop("%s: the path of a file to write is NULL", who ? who : "edf");
   w.target = edf_data__follow(path);
-  edf_write(&name, *w.target ? "%s.tmp" : "%s", w.target);
-  w.temporary = name.at;
-  w.file = fopen(*w.target ? w.temporary : path, "wb");
-  if (!w.file) edf_data__cannot_write(&w, *w.target ? w.temporary : "", errno);
+  for (int turn = 0; !w.file && turn < 10000; turn++) {      /* "x": the file is new          */
+    edf_page name = { NULL, 0 };
+    edf_write(&name, *w.target ? "%s.%d.tmp" : "%s", w.target, turn);
+    w.temporary = name.at;
+    errno = 0;
+    w.file = *w.target ? fopen(w.temporary, "wbx") : fopen(path, "wb");
+    if (!w.file && errno != EEXIST)
+      edf_data__cannot_write(&w, *w.target ? w.temporary : "", errno);
+    if (!w.file) edf_release(w.temporary);
+  }
+  if (!w.file) edf_data__cannot_write(&w, "", EEXIST);
+#ifdef EDF_DATA__UNIX
+  struct stat is;
+  if (*w.target && !stat(w.target, &is)) chmod(w.temporary, is.st_mode & 07777);
+#endif
   return w;
 }
 
@@ -424,23 +457,48 @@ static size_t edf_data__place(const edf_data__file *f, const char *at) {
              edf_data__place(f, byte), message.at); \
   } while (0)
 
-/* Reads a file. In a text a byte order mark is skipped. While memory is allocated, which can be
-   an error, the file is closed. */
+/* Reads what is left of a stream of unknown length, such as a pipe. Returns its memory, which
+   is not the graph's, or NULL after an error. */
+static char *edf_data__read_stream(FILE *in, size_t *n) {
+  char *text = NULL;
+  for (size_t room = 1 << 16; ; room *= 2) {
+    char *more = (char *)EDF_MALLOC(room);
+    if (more && text) memcpy(more, text, *n);
+    if (text) EDF_FREE(text);
+    text = more;
+    if (!text) { errno = ENOMEM; return NULL; }
+    *n += fread(text + *n, 1, room - *n, in);
+    if (*n < room) return text;
+  }
+}
+/* Reads a file. In a text a byte order mark is skipped. While memory of the graph is allocated,
+   which can be an error, the file is closed. */
 static edf_data__file edf_data__open(const char *path, int is_text) {
   edf_data__file f = { path, is_text, NULL, NULL, NULL };
+  char *stream = NULL;
   size_t n = 0;
   if (!path) edf_stop("edf: the path of a file to read is NULL");
   for (int pass = 0; pass < 2; pass++) {           /* counts the bytes, then reads them */
     errno = 0;
-    FILE *in = fopen(path, "rb");
-    int bad = !in || (fgetc(in) == EOF && ferror(in)) ||
-              fseek(in, 0, pass ? SEEK_SET : SEEK_END);
-    if (!bad) n = pass ? fread(f.text, 1, n, in) : (size_t)ftell(in);
+    FILE *in = stream ? NULL : fopen(path, "rb");
+    int bad = !stream && !in, first = in ? fgetc(in) : EOF;
+    if (in && first != EOF) ungetc(first, in);
+    bad |= in && first == EOF && ferror(in);
+    long length = bad || stream ? 0 : fseek(in, 0, SEEK_END) ? -1 : ftell(in);
+    if (!pass && !bad && first != EOF && length <= 0) {      /* a pipe, or a file of /proc    */
+      if (length == 0 && fseek(in, 0, SEEK_SET)) length = -1;
+      stream = edf_data__read_stream(in, &n);
+      bad = !stream || ferror(in);
+    } else if (!bad && !pass) n = (size_t)(length > 0 ? length : 0);
+    if (pass && stream) memcpy(f.text, stream, n);
+    else if (pass && !bad) n = fseek(in, 0, SEEK_SET) ? 0 : fread(f.text, 1, n, in);
     int why = errno;
     if (in) fclose(in);
+    if (bad && stream) EDF_FREE(stream);
     if (bad) edf_stop("%s: cannot be read: %s", path, strerror(why));
     if (!pass) f.text = (char *)edf_keep(NULL, n + 1);
   }
+  if (stream) EDF_FREE(stream);
   f.end = f.text + n;
   f.at = f.text + (is_text && !strncmp(f.text, "\xEF\xBB\xBF", 3) ? 3 : 0);
   return f;
@@ -465,23 +523,35 @@ static void edf_data__put_number(unsigned char *to, uint64_t bits, size_t bytes,
     to[big ? bytes - 1 - k : k] = (unsigned char)(bits >> 8 * k);
 }
 
-/* Converts n little-endian numbers of kind 'f', 'i', 'u' or 'b'. If `to` is NULL, it only
-   checks that each fits edf_real. Infinity and NaN fit. */
+/* Returns a float of 16 bits: 1 of sign, 5 of exponent, 10 of fraction (IEEE 754). */
+static double edf_data__half(unsigned bits) {
+  int exponent = bits >> 10 & 31;
+  double fraction = bits & 1023;
+  double size = exponent == 31 ? (fraction != 0 ? (double)NAN : HUGE_VAL)
+              : exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+  return bits >> 15 ? -size : size;
+}
+/* Returns 0 if a number overflows edf_real. Infinity and NaN fit. */
+static int edf_data__fits(double number) {
+  return fabs((double)(edf_real)number) < HUGE_VAL || !(fabs(number) < HUGE_VAL);
+}
+/* Converts n numbers of kind 'f', 'i', 'u', 'b', or 'B' for a bfloat16, the first half of a
+   float. If `to` is NULL, it only checks that each fits edf_real. */
 static void edf_data__get_numbers(const edf_data__file *f, edf_real *to, size_t n,
-                                  const char *from, char kind, size_t bytes) {
+                                  const char *from, char kind, size_t bytes, int big) {
   const unsigned char *at = (const unsigned char *)from;
   uint64_t sign = (uint64_t)1 << (8 * bytes - 1);
   for (size_t i = 0; i < n && (to || bytes == 8); i++, at += bytes) {
-    uint64_t bits = edf_data__get_number(at, bytes, 0);
-    uint32_t half = (uint32_t)bits;
+    uint64_t bits = edf_data__get_number(at, bytes, big);
+    uint32_t half = (uint32_t)(kind == 'B' ? bits << 16 : bits);
     float single;
     double number = kind == 'i' ? (double)(int64_t)((bits ^ sign) - sign) : (double)bits;
     memcpy(&single, &half, sizeof single);
     if (kind == 'f' && bytes == 8) memcpy(&number, &bits, sizeof number);
-    if (kind == 'f' && bytes == 4) number = (double)single;
-    edf_data__require(f, (const char *)at,
-                      fabs((double)(edf_real)number) < HUGE_VAL || !(fabs(number) < HUGE_VAL),
-                      "number %zu is too large for a float: -DEDF_REAL=double reads it", i);
+    if (kind == 'B' || (kind == 'f' && bytes == 4)) number = (double)single;
+    if (kind == 'f' && bytes == 2) number = edf_data__half((unsigned)bits);
+    edf_data__require(f, (const char *)at, edf_data__fits(number), "number %zu is too large "
+                      "for a float: -DEDF_REAL=double reads it", i);
     if (to) to[i] = (edf_real)number;
   }
 }
@@ -490,8 +560,8 @@ static void edf_data__add_dim(const edf_data__file *f, const char *at, edf_array
                               unsigned long long n) {
   edf_data__require(f, at, a->rank < EDF_MAX_RANK, "expected at most %d dimensions",
                     EDF_MAX_RANK);
-  edf_data__require(f, at, n >= 1 && n <= INT_MAX, "dimension %d: expected 1 to %d entries, "
-                    "found %llu", a->rank, INT_MAX, n);
+  edf_data__require(f, at, n <= INT_MAX, "dimension %d: expected at most %d entries, found "
+                    "%llu", a->rank, INT_MAX, n);
   a->dim[a->rank++] = (int)n;
 }
 static edf_array edf_data__array_for(const char *path, int rank, const int *dim) {
@@ -500,15 +570,18 @@ static edf_array edf_data__array_for(const char *path, int rank, const int *dim)
   return a;
 }
 /* Returns the rest of the file as an array. It must have exactly these numbers. */
-static edf_array edf_data__rest(edf_data__file *f, edf_array a, char kind, size_t bytes) {
+static edf_array edf_data__rest(edf_data__file *f, edf_array a, char kind, size_t bytes,
+                                int big) {
   unsigned long long left = edf_data__left(f), size = bytes;
-  int d = 0;
-  while (d < a.rank && size <= left) size *= (unsigned long long)a.dim[d++];
+  int d = 0, empty = 0;
+  for (int k = 0; k < a.rank; k++) empty |= a.dim[k] == 0;
+  while (d < a.rank && size <= left && !empty) size *= (unsigned long long)a.dim[d++];
+  if (empty) size = 0;
   edf_data__require(f, f->at, size == left, "the header promises %s%llu bytes of numbers, but "
-                    "%llu follow", d < a.rank ? "at least " : "", size, left);
-  edf_data__get_numbers(f, NULL, edf_data__entries(a.dim, a.rank), f->at, kind, bytes);
+                    "%llu follow", !empty && d < a.rank ? "at least " : "", size, left);
+  edf_data__get_numbers(f, NULL, edf_data__entries(a.dim, a.rank), f->at, kind, bytes, big);
   a = edf_data__array_for(f->path, a.rank, a.dim);
-  edf_data__get_numbers(f, a.value, a.size, f->at, kind, bytes);
+  edf_data__get_numbers(f, a.value, a.size, f->at, kind, bytes, big);
   edf_release(f->text);
   return a;
 }
@@ -540,15 +613,19 @@ static void edf_data__write_file(const char *who, const char *path, edf_page *pa
 }
 
 /* ---- IDX: 0 0 type rank, big-endian dimensions, the entries. Rank 0 stands for any rank. */
-static edf_array edf_data__load_idx(const char *path, int rank, const char *what) {
+static edf_array edf_data__load_idx(const char *path, int rank, const char *what,
+                                    int *is_bytes) {
   edf_data__file f = edf_data__open(path, 0);
   edf_array a = { 0, { 0 }, 0, NULL };
   const unsigned char *h = edf_data__take(&f, 4);
   edf_data__require(&f, f.text, !h[0] && !h[1], "expected an IDX file, which begins with two "
                     "zeros; found %d %d%s", h[0], h[1],
                     h[0] == 31 && h[1] == 139 ? ": unpack it with gunzip" : "");
-  edf_data__require(&f, f.text + 2, h[2] == 8, "expected type 8, unsigned bytes; found type %d",
+  static const char *const types[] = { "u1", "i1", NULL, "i2", "i4", "f4", "f8" };
+  const char *type = h[2] >= 8 && h[2] <= 14 ? types[h[2] - 8] : NULL;
+  edf_data__require(&f, f.text + 2, type, "expected type 8, 9 or 11 to 14, found type %d",
                     h[2]);
+  *is_bytes = h[2] == 8;
   edf_data__require(&f, f.text + 3, rank ? h[3] == rank : h[3] >= 1 && h[3] <= EDF_MAX_RANK,
                     "expected %s%d dimensions%s, found %d", rank ? "" : "1 to ",
                     rank ? rank : EDF_MAX_RANK, what, h[3]);
@@ -556,18 +633,23 @@ static edf_array edf_data__load_idx(const char *path, int rank, const char *what
     uint64_t n = edf_data__get_number(edf_data__take(&f, 4), 4, 1);
     edf_data__add_dim(&f, f.at - 4, &a, n);
   }
-  edf_data__require(&f, f.text + 8, rank != 3 || a.dim[1] <= INT_MAX / a.dim[2],
+  edf_data__require(&f, f.text + 8, rank != 3 || !a.dim[2] || a.dim[1] <= INT_MAX / a.dim[2],
                     "images of %d by %d pixels are too large", a.dim[1], a.dim[2]);
-  return edf_data__rest(&f, a, 'u', 1);
+  return edf_data__rest(&f, a, type[0], (size_t)(type[1] - '0'), 1);
 }
-edf_array edf_load_idx(const char *path) { return edf_data__load_idx(path, 0, ""); }
+edf_array edf_load_idx(const char *path) {
+  int is_bytes;
+  return edf_data__load_idx(path, 0, "", &is_bytes);
+}
 edf_array edf_load_labels(const char *path) {
-  return edf_data__load_idx(path, 1, " for labels");
+  int is_bytes;
+  return edf_data__load_idx(path, 1, " for labels", &is_bytes);
 }
 edf_array edf_load_images(const char *path) {
-  edf_array a = edf_data__load_idx(path, 3, " for images");
+  int is_bytes;
+  edf_array a = edf_data__load_idx(path, 3, " for images", &is_bytes);
   edf_array rows = { 2, { a.dim[0], a.dim[1] * a.dim[2] }, a.size, a.value };
-  for (size_t i = 0; i < a.size; i++) a.value[i] /= 255;
+  for (size_t i = 0; i < a.size && is_bytes; i++) a.value[i] /= 255;
   return rows;
 }
 
@@ -595,25 +677,45 @@ static const char *edf_data__npy_value(const edf_data__file *f, const char *head
   return at + strspn(at, " ");
 }
 
+/* Returns the array in row-major order. Its numbers are in Fortran's order: the first index
+   runs fastest. */
+static edf_array edf_data__from_fortran(const char *path, edf_array a) {
+  edf_array b = edf_data__array_for(path, a.rank, a.dim);
+  for (size_t i = 0; i < a.size; i++) {
+    size_t rest = i, from = 0;
+    for (int d = a.rank - 1; d >= 0; d--) {
+      size_t n = (size_t)a.dim[d], step = edf_data__entries(a.dim, d);
+      from += rest % n * step;
+      rest /= n;
+    }
+    b.value[i] = a.value[from];
+  }
+  edf_free_array(&a);
+  return b;
+}
+
 edf_array edf_load_npy(const char *path) {
-  char type[3] = "";
+  char order = 0, type[3] = "";
   int end = 0;
   edf_data__file f = edf_data__open(path, 0);
   edf_array a = { 0, { 0 }, 0, NULL };
-  const unsigned char *h = edf_data__take(&f, 10);
+  const unsigned char *h = edf_data__take(&f, 8);
   edf_data__require(&f, f.text, !memcmp(h, "\x93NUMPY", 6), "expected an .npy file");
-  edf_data__require(&f, f.text + 6, h[6] == 1, "expected version 1, found %d", h[6]);
-  size_t n = (size_t)edf_data__get_number(h + 8, 2, 0);
-  const char *header = (const char *)edf_data__take(&f, n);
-  f.text[9 + n] = 0;                     /* Its last byte is a new line.                      */
+  edf_data__require(&f, f.text + 6, h[6] >= 1 && h[6] <= 3, "expected version 1 to 3, found %d",
+                    h[6]);
+  size_t length = h[6] == 1 ? 2 : 4;
+  size_t n = (size_t)edf_data__get_number(edf_data__take(&f, length), length, 0);
+  char *header = (char *)(uintptr_t)edf_data__take(&f, n);
+  edf_data__require(&f, f.at, n > 0, "expected a header");
+  header[n - 1] = 0;                     /* Its last byte is a new line.                      */
   const char *at = edf_data__npy_value(&f, header, "'descr':");
-  sscanf(at, "'%*1[<|=]%2[fiub1248]'%n", type, &end);
-  edf_data__require(&f, header, end == 5 && strstr("f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1", type),
-                    "expected little-endian numbers of type f4, f8, i1 to i8, u1 to u8 or b1, "
-                    "found %.*s", (int)strcspn(at, ",}\n"), at);
+  if (sscanf(at, "'%c%2[fiub1248]'%n", &order, type, &end) != 2) end = 0;
+  edf_data__require(&f, header, end == 5 && strchr("<>|=", order) &&
+                    strstr("f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1", type),
+                    "expected numbers of type f2, f4, f8, i1 to i8, u1 to u8 or b1, found %.*s",
+                    (int)strcspn(at, ",}\n"), at);
   at = edf_data__npy_value(&f, header, "'fortran_order':");
-  edf_data__require(&f, header, !strncmp(at, "False", 5),
-                    "the array is in Fortran order: save np.ascontiguousarray(x)");
+  int fortran = !strncmp(at, "True", 4);
   at = edf_data__npy_value(&f, header, "'shape':");
   int opens = *at++ == '(';
   while (*at >= '0' && *at <= '9') {
@@ -622,46 +724,129 @@ edf_array edf_load_npy(const char *path) {
     if (*at == ',') at += 1 + strspn(at + 1, " ");
   }
   edf_data__require(&f, header, opens && *at == ')', "expected a shape as in (3, 4)");
-  return edf_data__rest(&f, a, type[0], (size_t)(type[1] - '0'));
+  a = edf_data__rest(&f, a, type[0], (size_t)(type[1] - '0'), order == '>');
+  return fortran && a.rank > 1 ? edf_data__from_fortran(path, a) : a;
 }
 
-/* ==== >>csv  Numbers between commas, the same count in each line ========================== */
+/* ==== >>csv  Rows of numbers ============================================================== */
 
-/* Reads a decimal number: 12, -.5, 1e-3, but not 0x10. Returns 0 if there is none, or if it is
-   too large. */
-static int edf_data__csv_number(const char **at, double *number) {
+typedef struct {
+  const char *from;                      /* its text, without blanks and quotes around it     */
+  size_t n;
+  char kind;                             /* 'n' a number, 'm' missing, 't' text               */
+  double number;                         /* NaN if it is missing                              */
+} edf_data__cell;
+
+/* Returns 1 if the n characters are this word, in any case. */
+static int edf_data__is_word(const char *c, size_t n, const char *word) {
+  size_t k = 0;
+  while (k < n && word[k] && (c[k] | 32) == word[k]) k++;
+  return k == n && !word[k];
+}
+/* Finds what a cell is. 0x1F, 2020-01-01, 1,000 and a number that overflows are text. */
+static void edf_data__set_kind(edf_data__cell *c) {
+  size_t sign = c->n && (*c->from == '-' || *c->from == '+'), n = c->n - sign;
+  const char *word = c->from + sign;
   char *end;
-  *at += strspn(*at, " \t\r");
-  size_t n = strspn(*at, "+-.0123456789eE");
-  *number = strtod(*at, &end);
-  if (!n || end != *at + n || !(fabs((double)(edf_real)*number) < HUGE_VAL)) return 0;
-  *at = end + strspn(end, " \t\r");
+  c->kind = 'n';
+  c->number = *c->from == '-' ? -HUGE_VAL : HUGE_VAL;
+  if (edf_data__is_word(word, n, "inf") || edf_data__is_word(word, n, "infinity")) return;
+  c->kind = 'm';
+  c->number = (double)NAN;
+  if (!c->n || edf_data__is_word(word, n, "nan")) return;
+  if (edf_data__is_word(c->from, c->n, "na")) return;
+  c->kind = 't';
+  if (strspn(c->from, "+-.0123456789eE") < c->n) return;
+  c->number = edf_read_number(c->from, &end);
+  if (end == c->from + c->n && fabs(c->number) < HUGE_VAL) c->kind = 'n';
+}
+
+/* Reads the next cell of a row, and moves *at to the separator, or to the end of the line. */
+static edf_data__cell edf_data__next_cell(const char **at, char separator) {
+  const char *c = *at, *blanks = separator == '\t' ? " \r" : " \t\r";
+  char ends[] = { separator, '\r', '\n', 0 };
+  edf_data__cell cell = { NULL, 0, 0, 0 };
+  c += strspn(c, blanks);
+  int quoted = *c == '"';
+  cell.from = c += quoted;
+  if (quoted)                            /* "" in quotes is a quote                           */
+    while (*c && *c != '\n' && (*c != '"' || c[1] == '"')) c += *c == '"' ? 2 : 1;
+  else c += strcspn(c, ends);
+  cell.n = (size_t)(c - cell.from);
+  c += quoted && *c == '"';
+  while (cell.n && strchr(" \t\r", cell.from[cell.n - 1])) cell.n--;
+  c += separator == ' ' ? strspn(c, "\r") : strspn(c, blanks);
+  *at = c;
+  edf_data__set_kind(&cell);
+  return cell;
+}
+/* Moves *at to the next cell of the row. Returns 0 at the end of the row. */
+static int edf_data__goes_on(const char **at, char separator) {
+  if (**at != separator) return 0;
+  const char *next = *at + (separator == ' ' ? strspn(*at, " \t\r") : 1);
+  if (separator == ' ' && strchr("\n", *next)) { *at = next; return 0; }
+  *at = next;
   return 1;
 }
-edf_array edf_load_csv(const char *path) {
+/* Returns the separator of a file. */
+static char edf_data__separator(const char *text) {
+  char found = ',';
+  for (const char *s = ",;\t "; *s; s++) {
+    int first = 0, equal = 1;
+    for (const char *at = text; *(at += strspn(at, " \t\r\n"));) {
+      int n = 0;
+      do { edf_data__next_cell(&at, *s); n++; } while (edf_data__goes_on(&at, *s));
+      at += strcspn(at, "\n");
+      if (!first) first = n;
+      equal &= n == first;
+    }
+    if (!equal || first < 2) continue;
+    if (*s == ',') return ',';
+    found = found == ',' ? *s : '\0';    /* several: none of them                             */
+  }
+  return found ? found : ',';
+}
+
+/* Checks a cell of a row, the one after `before` others. */
+static void edf_data__check_cell(const edf_data__file *f, const edf_data__cell *c, int before,
+                                 int numbers) {
+  int n = c->n < 40 ? (int)c->n : 40;
+  const char *hint = *c->from == '#' ? ": is it a comment? Remove the line"
+                     : !numbers ? ": is it a second heading?" : "";
+  edf_data__require(f, c->from, c->kind != 't', "cell %d is '%.*s', expected a number%s",
+                    before + 1, n, c->from, hint);
+  edf_data__require(f, c->from, edf_data__fits(c->number), "cell %d, %.*s, is too large for a "
+                    "float: -DEDF_REAL=double reads it", before + 1, n, c->from);
+}
+static edf_array edf_data__load_csv(const char *path, char separator, int heading) {
   static const char blanks[] = " \t\r\n";
   edf_data__file f = edf_data__open(path, 1);
-  int dim[2] = { 0, 0 };
-  double x;
-  edf_real *number = (edf_real *)edf_keep(NULL, (edf_data__left(&f) / 2 + 1) * sizeof *number);
-  edf_real *to = number;                 /* Two bytes of the file have at most one number.    */
-  f.at += strspn(f.at, blanks);
-  const char *first = f.at;
-  if (!edf_data__csv_number(&first, &x)) f.at += strcspn(f.at, "\n");
-  for (; *(f.at += strspn(f.at, blanks)); dim[0]++) {
-    int n = 0;
-    do {
-      const char *from = f.at;
-      int fits = edf_data__csv_number(&f.at, &x) && (!*f.at || strchr(",\n", *f.at));
-      int wrong = fits ? 0 : (int)strcspn(from, ",\r\n");
-      edf_data__require(&f, from, fits, "expected a number, and then ',' or a new line, found "
-                        "%s%.*s%s", wrong ? "'" : "nothing", wrong < 40 ? wrong : 40, from,
-                        wrong ? "'" : "");
-      *to++ = (edf_real)x;
-    } while (++n < INT_MAX && *f.at == ',' && f.at++);
-    if (!dim[0]) dim[1] = n;
-    edf_data__require(&f, f.at, n == dim[1], "expected %d numbers as in the first row, found "
-                      "%d", dim[1], n);
+  int dim[2] = { 0, 0 }, first = 1;
+  edf_real *number = (edf_real *)edf_keep(NULL, (edf_data__left(&f) + 1) * sizeof *number);
+  edf_real *to = number;                 /* Each cell has a byte of the file, or its end.     */
+  if (!separator) separator = edf_data__separator(f.at);
+  for (; *(f.at += strspn(f.at, separator == '\t' ? " \r\n" : blanks)); first = 0) {
+    const char *begin = f.at;
+    int n = 0, numbers = 0, texts = 0;
+    do {                                 /* What kinds of cells has the row?                  */
+      edf_data__cell c = edf_data__next_cell(&f.at, separator);
+      numbers += c.kind == 'n';
+      texts += c.kind == 't';
+    } while (++n < INT_MAX && edf_data__goes_on(&f.at, separator));
+    edf_data__require(&f, f.at, strchr("\n", *f.at), "cell %d: expected a separator or the end "
+                      "of the line after the quotes", n);
+    if (first && (heading < 0 ? texts && !numbers : heading)) { dim[1] = n; continue; }
+    if (!dim[1]) dim[1] = n;
+    edf_data__require(&f, begin, n == dim[1], "expected %d cells as in the first row, found %d",
+                      dim[1], n);
+    f.at = begin;
+    for (int k = 0; k < n; k++) {
+      edf_data__cell c = edf_data__next_cell(&f.at, separator);
+      edf_data__check_cell(&f, &c, k, numbers);
+      *to++ = (edf_real)c.number;
+      edf_data__goes_on(&f.at, separator);
+    }
+    dim[0]++;
   }
   edf_data__require(&f, f.at, f.at == f.end, "expected text, found a zero byte");
   edf_data__require(&f, f.at, dim[0], "expected at least one row of numbers");
@@ -670,6 +855,12 @@ edf_array edf_load_csv(const char *path) {
   edf_release(number);
   edf_release(f.text);
   return a;
+}
+edf_array edf_load_csv(const char *path) { return edf_data__load_csv(path, '\0', -1); }
+edf_array edf_load_csv_with(const char *path, char separator, int heading) {
+  if (!separator || strchr("\"\r\n+-.0123456789eE", separator))
+    edf_stop("edf_load_csv_with: '%c' cannot separate cells", separator);
+  return edf_data__load_csv(path, separator, heading != 0);
 }
 
 /* ==== >>pictures  PNG (ISO 15948) and contact sheets ====================================== */
@@ -698,9 +889,9 @@ void edf_save_image(const char *path, edf_array a) {
   edf_data__check_array(who, &a);
   int channels = a.rank == 3 ? a.dim[2] : 1;
   size_t row = a.rank > 1 ? (size_t)a.dim[1] * (size_t)channels : 0;
-  if (a.rank < 2 || a.rank > 3 || (channels != 1 && channels != 3) || row > 65534)
-    edf_stop("%s: %s: expected [rows, columns], or with 1 or 3 channels, and at most 65534 "
-             "bytes a row, found %d dimensions: [%s]", who, path, a.rank,
+  if (a.rank < 2 || a.rank > 3 || (channels != 1 && channels != 3) || row > 65534 || !a.size)
+    edf_stop("%s: %s: expected [rows, columns], or with 1 or 3 channels, 1 to 65534 bytes a "
+             "row and at least one row, found %d dimensions: [%s]", who, path, a.rank,
              edf_data__dims(a.dim, a.rank));
   edf_page png = { NULL, 0 }, pixels = png;
   unsigned char head[13] = { 0 };
@@ -817,12 +1008,26 @@ typedef struct {
   edf_which which;
   const char *suffix;                    /* of its name in the file                           */
 } edf_data__tensor;
+
+/* Returns .m or .s, with more points if a Parameter has that name: W.m beside W. */
+static const char *edf_data__suffix(const edf_node *p, const char *all) {
+  size_t n = strlen(p->name);
+  const char *suffix = all + strlen(all) - 2;
+  for (int i = 0; i < edf.n_parameters && suffix > all; i++) {
+    const char *other = edf.parameters[i]->name;
+    if (strncmp(other, p->name, n) || strcmp(other + n, suffix)) continue;
+    suffix--;
+    i = -1;                              /* Look at all of them again.                        */
+  }
+  return suffix;
+}
 static edf_data__tensor edf_data__nth_tensor(int k) {
   edf_node *p = edf.parameters[k / 3];
-  edf_data__tensor all[3] = {
-    { p, &p->value, EDF_VALUE, "" }, { p, &p->m, EDF_M, ".m" }, { p, &p->s, EDF_S, ".s" }
-  };
-  return all[k % 3];
+  edf_data__tensor t = { p, &p->value, EDF_VALUE, "" };
+  if (k % 3) t.value = k % 3 == 1 ? &p->m : &p->s;
+  if (k % 3) t.which = k % 3 == 1 ? EDF_M : EDF_S;
+  if (k % 3) t.suffix = edf_data__suffix(p, k % 3 == 1 ? "........m" : "........s");
+  return t;
 }
 
 /* Writes a key of the header, with the name of a Parameter:  "w1.steps":  */
@@ -832,13 +1037,6 @@ static void edf_data__write_key(edf_page *to, const char *name, const char *suff
   edf_write_quoted(to, key.at, key.n);
   edf_write(to, ":");
   edf_release(key.at);
-}
-/* Writes the beginning of a tensor, up to its type:  "w1.m":{"dtype":"F  */
-static edf_page edf_data__begin_tensor(const edf_data__tensor *t) {
-  edf_page text = { NULL, 0 };
-  edf_data__write_key(&text, t->p->name, t->suffix);
-  edf_write(&text, "{\"dtype\":\"");
-  return text;
 }
 void edf_save(const char *path) {
   edf_page h = { NULL, 0 }, numbers = h;
@@ -853,7 +1051,9 @@ void edf_save(const char *path) {
   edf_write(&h, "}");
   for (int k = 0; k < 3 * edf.n_parameters; k++) {
     edf_data__tensor t = edf_data__nth_tensor(k);
-    edf_page begin = edf_data__begin_tensor(&t);
+    edf_page begin = { NULL, 0 };
+    edf_data__write_key(&begin, t.p->name, t.suffix);
+    edf_write(&begin, "{\"dtype\":\"");
     if (strstr(h.at, begin.at) || !strcmp(t.p->name, "__metadata__"))
       edf_stop("edf_save: the file has two tensors \"%s%s\"; edf_name gives another name\n  %s",
                t.p->name, t.suffix, edf_shown(t.p));
@@ -874,129 +1074,368 @@ void edf_save(const char *path) {
   edf_release(numbers.at);
 }
 
-/* ---- Reading. Every key that the header can have is known, so keys are looked up. The whole
-   file is checked before anything is changed. */
-typedef struct {                         /* a tensor of the file                              */
-  size_t bytes;                          /* of each entry, or 0 if the file does not have it  */
-  unsigned long long begin, end;         /* the place of its numbers                          */
-  unsigned long long steps;              /* of a Parameter                                    */
-} edf_data__saved;
+/* ---- Reading JSON (RFC 8259). Strings are decoded in place: in UTF-8 they never have more
+   bytes than their text. */
+typedef struct { const char *at; size_t n; } edf_data__string;
 
-/* Returns a copy of a header without blanks, but for one after each comma and in strings. */
-static char *edf_data__tidy(const char *c, size_t n) {
-  char *copy = (char *)edf_keep(NULL, 2 * n + 1), *to = copy;
-  int in_string = 0;
-  for (const char *end = c + n; c < end; c++) {
-    if (*c == '"') in_string = !in_string;
-    else if (in_string && *c == '\\') *to++ = *c++;
-    if (in_string || !strchr(" \t\r\n", *c)) *to++ = *c;
-    if (!in_string && *c == ',') *to++ = ' ';
-  }
-  return copy;
+static int edf_data__is(edf_data__string s, const char *text) {
+  return s.n == strlen(text) && !memcmp(s.at, text, s.n);
+}
+/* Returns a string in quotes for a message. It is the graph's. */
+static const char *edf_data__quoted(edf_data__string s) {
+  edf_page page = { NULL, 0 };
+  edf_write_quoted(&page, s.at, s.n < 60 ? s.n : 60);
+  return page.at;
 }
 
-/* Finds tensor t in the header: "W":{"dtype":"F32", "shape":[2, 3], "data_offsets":[0, 24]}, in
-   this order, as all writers have it. Its dtype is blanked, to show that it was found. */
-static edf_data__saved edf_data__find_tensor(const edf_data__file *f, char *header,
-                                             edf_data__tensor t) {
-  edf_data__saved s = { 0, 0, 0, 0 };
-  edf_page begin = edf_data__begin_tensor(&t), shape = { NULL, 0 };
-  char *found = strstr(header, begin.at);
-  char next[2];
-  edf_data__require(f, f->at, found || *t.suffix, "there is no tensor for parameter \"%s\", "
-                    "declared at %s:%d", t.p->name, t.p->file, t.p->line);
-  if (!found) return s;
-  const char *type = found + begin.n, *theirs = type + strcspn(type, "[");
-  edf_write(&shape, "\", \"shape\":[%s], \"data_offsets\":[",
-            edf_data__dims(t.p->dim, t.p->rank));
-  s.bytes = !strncmp(type, "F32", 3) ? 4 : !strncmp(type, "F64", 3) ? 8 : 0;
-  edf_data__require(f, f->at, s.bytes && !strncmp(type + 3, shape.at, shape.n), "tensor "
-                    "\"%s%s\" is %.*s %.*s], expected F32 or F64 [%s] with data_offsets; "
-                    "parameter \"%s\" is declared at %s:%d", t.p->name, t.suffix,
-                    (int)strcspn(type, "\""), type, (int)strcspn(theirs, "]"), theirs,
-                    edf_data__dims(t.p->dim, t.p->rank), t.p->name, t.p->file, t.p->line);
-  int n = sscanf(type + 3 + shape.n, "%llu, %llu]}%1[,}]", &s.begin, &s.end, next);
-  edf_data__require(f, f->at, n == 3 && s.end <= edf_data__left(f) && s.end >= s.begin &&
-                    s.end - s.begin == t.p->size * s.bytes, "tensor \"%s%s\" has the offsets "
-                    "%llu to %llu, expected %zu bytes, and %zu follow the header", t.p->name,
-                    t.suffix, s.begin, s.end, t.p->size * s.bytes, edf_data__left(f));
-  if (s.bytes == 8) edf_data__get_numbers(f, NULL, t.p->size, f->at + s.begin, 'f', 8);
-  memset(strstr(found, "\"dtype\""), ' ', 7);
-  edf_release(begin.at);
-  edf_release(shape.at);
+/* Returns the next character that is no blank, or 0 at the end. */
+static char edf_data__peek(edf_data__file *f) {
+  while (f->at < f->end && *f->at && strchr(" \t\r\n", *f->at)) f->at++;
+  return (char)(f->at < f->end ? *f->at : 0);
+}
+static void edf_data__expect(edf_data__file *f, char c) {
+  edf_data__require(f, f->at, edf_data__peek(f) == c, "expected %c in the header", c);
+  f->at++;
+}
+/* Moves to the next entry of an object or list. Returns 0 after the last, behind `close`. */
+static int edf_data__entry_follows(edf_data__file *f, int before, char close) {
+  char c = edf_data__peek(f);
+  edf_data__require(f, f->at, !before || c == close || c == ',', "expected , or %c in the "
+                    "header", close);
+  f->at += c == close || before;
+  return c != close;
+}
+
+/* Returns the number of four hexadecimal digits. */
+static unsigned long edf_data__hexadecimal(edf_data__file *f) {
+  unsigned long code = 0;
+  for (int k = 0; k < 4; k++, f->at++) {
+    const char *digits = "0123456789abcdef0123456789ABCDEF";
+    const char *found = f->at < f->end && *f->at ? strchr(digits, *f->at) : NULL;
+    edf_data__require(f, f->at, found, "expected four hexadecimal digits after \\u");
+    code = code * 16 + (unsigned long)(found - digits) % 16;
+  }
+  return code;
+}
+/* Returns the character of an escape, after its backslash. */
+static unsigned long edf_data__escape(edf_data__file *f) {
+  const char *letters = "\"\\/bfnrt", *found = *f->at ? strchr(letters, *f->at) : NULL;
+  edf_data__require(f, f->at, found || *f->at == 'u', "no escape begins so");
+  f->at++;
+  if (found) return (unsigned long)"\"\\/\b\f\n\r\t"[found - letters];
+  unsigned long code = edf_data__hexadecimal(f), low = 0;
+  if (code >> 10 == 0xD800 >> 10 && f->end - f->at > 6 && !strncmp(f->at, "\\u", 2)) {
+    f->at += 2;
+    low = edf_data__hexadecimal(f);
+    edf_data__require(f, f->at, low >> 10 == 0xDC00 >> 10, "half of a pair of \\u is missing");
+    return 0x10000 + ((code & 1023) << 10) + (low & 1023);
+  }
+  edf_data__require(f, f->at, code >> 11 != 0xD800 >> 11, "half of a pair of \\u is missing");
+  return code;
+}
+static edf_data__string edf_data__read_string(edf_data__file *f) {
+  edf_data__expect(f, '"');
+  char *begin = f->text + (f->at - f->text), *to = begin;
+  while (f->at < f->end && *f->at != '"') {
+    edf_data__require(f, f->at, (unsigned char)*f->at >= ' ', "a control character is in a "
+                      "string of the header");
+    if (*f->at != '\\') { *to++ = *f->at++; continue; }
+    f->at++;
+    unsigned long c = edf_data__escape(f);
+    int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    *to++ = (char)(more ? (0xFF00 >> (more + 1) & 0xFF) | c >> 6 * more : c);
+    while (more--) *to++ = (char)(0x80 | (c >> 6 * more & 63));
+  }
+  edf_data__string s = { begin, (size_t)(to - begin) };
+  edf_data__expect(f, '"');
   return s;
 }
-
-/* Stops if the header has a tensor that is no Parameter of the program. */
-static void edf_data__check_rest(const edf_data__file *f, const char *header) {
-  const char *rest = strstr(header, "\"dtype\":"), *name = rest ? rest - 3 : NULL;
-  while (name > header && name[-1] != '"') name--;
-  edf_data__require(f, f->at, !rest, "tensor %.*s is not a parameter of this program, or is "
-                    "there twice", (int)(rest - name), name);
+static unsigned long long edf_data__whole(edf_data__file *f) {
+  unsigned long long n = 0;
+  edf_data__peek(f);
+  const char *begin = f->at;
+  for (; f->at < f->end && *f->at >= '0' && *f->at <= '9'; f->at++) {
+    edf_data__require(f, begin, n < ULLONG_MAX / 10, "a number is too large");
+    n = n * 10 + (unsigned long long)(*f->at - '0');
+  }
+  edf_data__require(f, begin, f->at > begin, "expected a whole number in the header");
+  return n;
+}
+static void edf_data__skip_value(edf_data__file *f, int depth) {
+  static const char *const words[] = { "true", "false", "null" };
+  char c = edf_data__peek(f), close = (char)(c == '{' ? '}' : ']');
+  size_t n = 0;
+  edf_data__require(f, f->at, depth < 100, "the header is nested 100 deep");
+  if (c == '"') { edf_data__read_string(f); return; }
+  if (c == '{' || c == '[') {
+    f->at++;
+    for (int k = 0; edf_data__entry_follows(f, k, close); k = 1) {
+      if (c == '{') { edf_data__read_string(f); edf_data__expect(f, ':'); }
+      edf_data__skip_value(f, depth + 1);
+    }
+    return;
+  }
+  for (int k = 0; k < 3; k++)
+    if (!strncmp(f->at, words[k], strlen(words[k]))) n = strlen(words[k]);
+  if (!n) n = strspn(f->at, "+-.0123456789eE");
+  edf_data__require(f, f->at, n && n <= edf_data__left(f), "expected a value in the header");
+  f->at += n;
 }
 
+/* ---- Reading a model. The whole file is checked before anything is changed. */
+typedef struct {                         /* a tensor of the file, or an entry of the metadata */
+  edf_data__string name, text;           /* text: the type, or the entry's value              */
+  int rank, used;
+  unsigned long long dim[EDF_MAX_RANK], entries;
+  unsigned long long begin, end;         /* the place of its numbers after the header         */
+} edf_data__entry;
+typedef struct { edf_data__entry *at; int n; } edf_data__list;
+typedef struct { edf_data__list tensors, metadata; } edf_data__header;
+
+static int edf_data__by_name(const void *one, const void *two) {
+  const edf_data__entry *a = (const edf_data__entry *)one, *b = (const edf_data__entry *)two;
+  int order = memcmp(a->name.at, b->name.at, a->name.n < b->name.n ? a->name.n : b->name.n);
+  return order ? order : (a->name.n > b->name.n) - (a->name.n < b->name.n);
+}
+static int edf_data__by_place(const void *one, const void *two) {
+  const edf_data__entry *a = (const edf_data__entry *)one, *b = (const edf_data__entry *)two;
+  int order = (a->begin > b->begin) - (a->begin < b->begin);
+  return order ? order : (a->end > b->end) - (a->end < b->end);
+}
+
+static edf_data__entry *edf_data__add_entry(edf_data__list *l, edf_data__string name) {
+  edf_data__entry e = { name, { "", 0 }, 0, 0, { 0 }, 1, 0, 0 };
+  if (!(l->n & (l->n - 1)))              /* full: make it twice as long                       */
+    l->at = (edf_data__entry *)edf_keep(l->at, (size_t)(2 * l->n + 1) * sizeof e);
+  l->at[l->n] = e;
+  return &l->at[l->n++];
+}
+/* Sorts a list by its names, which must be different. */
+static void edf_data__sort(const edf_data__file *f, edf_data__list *l, const char *what) {
+  if (l->n) qsort(l->at, (size_t)l->n, sizeof *l->at, edf_data__by_name);
+  for (int i = 1; i < l->n; i++)
+    edf_data__require(f, f->at, edf_data__by_name(&l->at[i - 1], &l->at[i]), "the header has "
+                      "%s %s twice", what, edf_data__quoted(l->at[i].name));
+}
+/* Returns the entry of a sorted list with this name, and marks it as used, or NULL. */
+static edf_data__entry *edf_data__find(edf_data__list *l, const char *name,
+                                       const char *suffix) {
+  edf_page page = { NULL, 0 };
+  edf_write(&page, "%s%s", name, suffix);
+  edf_data__entry key = { { page.at, page.n }, { "", 0 }, 0, 0, { 0 }, 0, 0, 0 };
+  edf_data__entry *found = !l->n ? NULL : (edf_data__entry *)bsearch(
+      &key, l->at, (size_t)l->n, sizeof key, edf_data__by_name);
+  if (found) found->used = 1;
+  edf_release(page.at);
+  return found;
+}
+
+/* Reads  {"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}  with its keys in any order. */
+static void edf_data__read_tensor(edf_data__file *f, edf_data__entry *e) {
+  static const char *const keys[] = { "dtype", "shape", "data_offsets" };
+  int seen = 0;
+  edf_data__expect(f, '{');
+  for (int n = 0; edf_data__entry_follows(f, n, '}'); n = 1) {
+    int which = 0;
+    edf_data__string key = edf_data__read_string(f);
+    edf_data__expect(f, ':');
+    while (which < 3 && !edf_data__is(key, keys[which])) which++;
+    edf_data__require(f, f->at, !(seen >> which & 1), "tensor %s has its %s twice",
+                      edf_data__quoted(e->name), keys[which]);
+    if (which < 3) seen |= 1 << which;
+    else edf_data__skip_value(f, 0);
+    if (which == 0) e->text = edf_data__read_string(f);
+    if (which == 1) edf_data__expect(f, '[');
+    for (int d = 0; which == 1 && edf_data__entry_follows(f, d, ']'); d++) {
+      unsigned long long size = edf_data__whole(f);
+      if (d < EDF_MAX_RANK) e->dim[d] = size;
+      e->entries = size && e->entries > ULLONG_MAX / size ? ULLONG_MAX : e->entries * size;
+      e->rank = d + 1;
+    }
+    if (which != 2) continue;
+    edf_data__expect(f, '[');
+    e->begin = edf_data__whole(f);
+    edf_data__expect(f, ',');
+    e->end = edf_data__whole(f);
+    edf_data__expect(f, ']');
+  }
+  for (int k = 0; k < 3; k++)
+    edf_data__require(f, f->at, seen >> k & 1, "tensor %s: expected its %s",
+                      edf_data__quoted(e->name), keys[k]);
+}
+static edf_data__header edf_data__read_header(edf_data__file *f) {
+  edf_data__header h = { { NULL, 0 }, { NULL, 0 } };
+  int metadata = 0;
+  edf_data__expect(f, '{');
+  for (int n = 0; edf_data__entry_follows(f, n, '}'); n = 1) {
+    edf_data__string name = edf_data__read_string(f);
+    edf_data__expect(f, ':');
+    if (!edf_data__is(name, "__metadata__")) {
+      edf_data__read_tensor(f, edf_data__add_entry(&h.tensors, name));
+      continue;
+    }
+    edf_data__require(f, f->at, !metadata++, "the header has __metadata__ twice");
+    if (edf_data__peek(f) != '{') { edf_data__skip_value(f, 0); continue; }
+    f->at++;
+    for (int k = 0; edf_data__entry_follows(f, k, '}'); k = 1) {
+      edf_data__entry *e = edf_data__add_entry(&h.metadata, edf_data__read_string(f));
+      edf_data__expect(f, ':');
+      if (edf_data__peek(f) == '"') e->text = edf_data__read_string(f);
+      else edf_data__skip_value(f, 0);
+    }
+  }
+  edf_data__require(f, f->at, !edf_data__peek(f) && f->at == f->end, "expected nothing after "
+                    "the } of the header");
+  return h;
+}
+
+/* Returns how many bits an entry has: the number in F32, BF16, U8 or F8_E5M2. */
+static unsigned long long edf_data__bits(edf_data__string type) {
+  unsigned long long bits = 0;
+  size_t k = 0;
+  while (k < type.n && (type.at[k] < '0' || type.at[k] > '9')) k++;
+  for (; k < type.n && type.at[k] >= '0' && type.at[k] <= '9' && bits < 100; k++)
+    bits = bits * 10 + (unsigned long long)(type.at[k] - '0');
+  return edf_data__is(type, "BOOL") ? 8 : bits;
+}
+/* Checks that the tensors fill the rest of the file, one after the other. */
+static void edf_data__check_places(const edf_data__file *f, edf_data__list *l) {
+  unsigned long long at = 0, left = edf_data__left(f);
+  if (l->n) qsort(l->at, (size_t)l->n, sizeof *l->at, edf_data__by_place);
+  for (int i = 0; i < l->n; at = l->at[i++].end) {
+    const edf_data__entry *e = &l->at[i];
+    unsigned long long bits = edf_data__bits(e->text);
+    edf_data__require(f, f->at, e->begin == at, "%s tensor %s: its numbers begin at %llu, "
+                      "expected %llu", e->begin > at ? "a hole before" : "an overlap at",
+                      edf_data__quoted(e->name), e->begin, at);
+    edf_data__require(f, f->at, e->end >= at && e->end <= left && e->entries <= 8 * left &&
+                      (!bits || e->entries * bits == 8 * (e->end - at)), "tensor %s has the "
+                      "offsets %llu to %llu, which do not fit %s and its shape, or the %llu "
+                      "bytes after the header", edf_data__quoted(e->name), e->begin, e->end,
+                      edf_data__quoted(e->text), left);
+  }
+  edf_data__require(f, f->at, at == left, "the tensors have %llu bytes, but %llu follow the "
+                    "header", at, left);
+}
+
+/* Returns the kind of number of a type, as edf_data__get_numbers wants it, or 0. */
+static char edf_data__kind(edf_data__string type) {
+  if (edf_data__is(type, "BF16")) return 'B';
+  int is_float = edf_data__is(type, "F64") || edf_data__is(type, "F32") ||
+                 edf_data__is(type, "F16");
+  return (char)(is_float ? 'f' : 0);
+}
+/* Returns the tensor of the file for tensor t of the program, or NULL. In a file of edf.h a
+   Parameter has steps, and the optimiser's memory has none. */
+static const edf_data__entry *edf_data__tensor_for(const edf_data__file *f, edf_data__header *h,
+                                                   edf_data__tensor t, int is_edf) {
+  edf_page steps = { NULL, 0 };
+  edf_write(&steps, "%s.steps", t.suffix);
+  int has_steps = edf_data__find(&h->metadata, t.p->name, steps.at) != NULL;
+  edf_data__entry *e = is_edf && has_steps != !*t.suffix ? NULL
+                     : edf_data__find(&h->tensors, t.p->name, t.suffix);
+  edf_release(steps.at);
+  edf_data__require(f, f->at, e || *t.suffix, "there is no tensor for parameter \"%s\", "
+                    "declared at %s:%d", t.p->name, t.p->file, t.p->line);
+  if (!e) return NULL;
+  int same = e->rank == t.p->rank;
+  edf_page shape = { NULL, 0 };
+  for (int d = 0; d < e->rank && d < EDF_MAX_RANK; d++) {
+    edf_write(&shape, d ? ", %llu" : "%llu", e->dim[d]);
+    same &= d < t.p->rank && e->dim[d] == (unsigned long long)t.p->dim[d];
+  }
+  edf_data__require(f, f->at, same && edf_data__kind(e->text), "tensor \"%s%s\" is %s [%s%s], "
+                    "expected F64, F32, F16 or BF16 [%s]; parameter \"%s\" is declared at "
+                    "%s:%d", t.p->name, t.suffix, edf_data__quoted(e->text),
+                    shape.at ? shape.at : "", e->rank > EDF_MAX_RANK ? ", ..." : "",
+                    edf_data__dims(t.p->dim, t.p->rank), t.p->name, t.p->file, t.p->line);
+  if (shape.at) edf_release(shape.at);
+  edf_data__get_numbers(f, NULL, t.p->size, f->at + e->begin, edf_data__kind(e->text),
+                        (size_t)edf_data__bits(e->text) / 8, 0);
+  return e;
+}
 /* Returns a number of the metadata, or `otherwise` if it is not there. */
-static unsigned long long edf_data__metadata(const edf_data__file *f, const char *header,
+static unsigned long long edf_data__metadata(const edf_data__file *f, edf_data__header *h,
                                              const char *name, const char *suffix,
                                              unsigned long long otherwise) {
-  edf_page key = { NULL, 0 };
-  char quote[2];
-  edf_data__write_key(&key, name, suffix);
-  const char *at = strstr(header, key.at);
-  edf_data__require(f, f->at, !at || sscanf(at + key.n, "\"%llu%1[\"]", &otherwise, quote) == 2,
-                    "%.*s: expected a whole number", (int)strcspn(at, ",}"), at);
-  edf_release(key.at);
-  return otherwise;
+  const edf_data__entry *e = edf_data__find(&h->metadata, name, suffix);
+  if (!e) return otherwise;
+  edf_data__file number = *f;
+  number.at = e->text.at;
+  number.end = e->text.at + e->text.n;
+  while (number.at < number.end && *number.at >= '0' && *number.at <= '9') number.at++;
+  edf_data__require(f, f->at, e->text.n && number.at == number.end, "the metadata has %s for "
+                    "%s%s, expected a whole number", edf_data__quoted(e->text), name, suffix);
+  number.at = e->text.at;
+  return edf_data__whole(&number);
+}
+
+/* Writes a note of what the file has and the program has not. Each Parameter has steps. */
+static void edf_data__note(const char *path, const edf_data__header *h) {
+  edf_page note = { NULL, 0 };
+  int left = 0;
+  for (int i = 0; i < h->tensors.n + h->metadata.n; i++) {
+    int is_tensor = i < h->tensors.n;
+    const edf_data__list *l = is_tensor ? &h->tensors : &h->metadata;
+    const edf_data__entry *e = &l->at[is_tensor ? i : i - h->tensors.n];
+    int is_steps = e->name.n > 6 && !memcmp(e->name.at + e->name.n - 6, ".steps", 6);
+    if (e->used || (!is_tensor && (is_steps || edf_data__is(e->name, "format")))) continue;
+    if (left++ < 20)
+      edf_write(&note, "%s %s%s", left > 1 ? "," : "", is_tensor ? "" : "metadata ",
+                edf_data__quoted(e->name));
+  }
+  if (!left) return;
+  fflush(stdout);
+  fprintf(stderr, "edf_load: %s: not of this program, and left out:%s%s\n", path, note.at,
+          left > 20 ? ", and others" : "");
 }
 
 /* First everything is checked, and memory for the optimiser is allocated. Then nothing can
    fail. Memory of an optimiser that the file does not have becomes 0. */
 void edf_load(const char *path) {
   edf_data__file f = edf_data__open(path, 0);
-  uint64_t n = edf_data__get_number(edf_data__take(&f, 8), 8, 0), sum = 0;
+  uint64_t n = edf_data__get_number(edf_data__take(&f, 8), 8, 0);
   size_t left = edf_data__left(&f);
   edf_data__require(&f, f.text, n >= 2 && n <= left, "expected a safetensors file: its header "
                     "would have %llu bytes, but %zu follow", (unsigned long long)n, left);
-  char *header = edf_data__tidy(f.at, (size_t)n);
-  edf_data__require(&f, f.at, *header == '{' && header[strlen(header) - 1] == '}' &&
-                    !memchr(f.at, 0, (size_t)n), "expected a header from { to }");
-  int tensors = 3 * edf.n_parameters;
-  edf_data__saved *saved =
-      (edf_data__saved *)edf_keep(NULL, ((size_t)tensors + 1) * sizeof *saved);
-  f.at += n;
+  f.end = f.at + n;
+  edf_data__header h = edf_data__read_header(&f);
+  f.end = f.at + (left - n);
+  edf_data__check_places(&f, &h.tensors);
+  edf_data__sort(&f, &h.tensors, "tensor");
+  edf_data__sort(&f, &h.metadata, "metadata");
+  const edf_data__entry *format = edf_data__find(&h.metadata, "format", "");
+  int is_edf = format && edf_data__is(format->text, "edf.h"), tensors = 3 * edf.n_parameters;
+  const edf_data__entry **saved =
+      (const edf_data__entry **)edf_keep(NULL, ((size_t)tensors + 1) * sizeof *saved);
+  unsigned long long seed = edf_data__metadata(&f, &h, "seed", "", edf.seed);
+  unsigned long long draws = edf_data__metadata(&f, &h, "draws", "", edf.draws);
   for (int k = 0; k < tensors; k++) {
     edf_data__tensor t = edf_data__nth_tensor(k);
-    saved[k] = edf_data__find_tensor(&f, header, t);
-    if (!*t.suffix) saved[k].steps = edf_data__metadata(&f, header, t.p->name, ".steps", 0);
-    for (int i = 0; i < k; i++)
-      edf_data__require(&f, f.at, saved[i].end <= saved[k].begin ||
-                        saved[k].end <= saved[i].begin, "two tensors begin at %llu and %llu, "
-                        "and overlap", saved[i].begin, saved[k].begin);
-    sum += saved[k].end - saved[k].begin;
+    saved[k] = edf_data__tensor_for(&f, &h, t, is_edf);
+    edf_data__metadata(&f, &h, t.p->name, ".steps", 0);
   }
-  edf_data__check_rest(&f, header);
-  edf_data__require(&f, f.at, sum == edf_data__left(&f), "the tensors have %llu bytes, but %zu "
-                    "follow the header", (unsigned long long)sum, edf_data__left(&f));
-  unsigned long long seed = edf_data__metadata(&f, header, "", "seed", edf.seed);
-  unsigned long long draws = edf_data__metadata(&f, header, "", "draws", edf.draws);
   for (int k = 0; k < tensors; k++) {
     edf_data__tensor t = edf_data__nth_tensor(k);
-    if (saved[k].bytes && !*t.value)
+    if (saved[k] && !*t.value)
       *t.value = (edf_real *)edf_keep(NULL, t.p->size * sizeof **t.value);
   }
   for (int k = 0; k < tensors; k++) {
-    const edf_data__saved *s = &saved[k];
+    const edf_data__entry *s = saved[k];
     edf_data__tensor t = edf_data__nth_tensor(k);
     edf_real *to = *t.value;
-    if (s->bytes) edf_data__get_numbers(&f, to, t.p->size, f.at + s->begin, 'f', s->bytes);
+    if (s) edf_data__get_numbers(&f, to, t.p->size, f.at + s->begin, edf_data__kind(s->text),
+                                 (size_t)edf_data__bits(s->text) / 8, 0);
     else if (to) memset(to, 0, t.p->size * sizeof *to);
-    if (!*t.suffix) t.p->steps = (long)s->steps;
+    if (!*t.suffix) t.p->steps = (long)edf_data__metadata(&f, &h, t.p->name, ".steps", 0);
     if (t.which == EDF_VALUE) edf_push(t.p);
     else if (edf_device && to) edf_device->sync(t.p, t.which, EDF_WROTE);
   }
   edf.seed = seed;
   edf.draws = draws;
-  edf_release(header);
+  edf_data__note(path, &h);
+  if (h.tensors.at) edf_release(h.tensors.at);
+  if (h.metadata.at) edf_release(h.metadata.at);
   edf_release(saved);
   edf_release(f.text);
 }

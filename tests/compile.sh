@@ -195,6 +195,15 @@ awk 'FNR == 1 { on = 0 }  !on && /\*\// { on = 1; next }  on' $notation |
   [ -s "$dir/used" ] || echo 'no name was found'; } > "$dir/out"
 empty private-names
 
+# ---- Headers such as windows.h and curses.h define macros with these names. Warnings that other
+# projects use are silent, too.
+
+{ printf '#define near\n#define far\n#define clear() wclear(stdscr)\n#define EDF_IMPLEMENTATION\n'; all; } > "$dir/macros.h"
+for way in "$quick -std=c99 -Wmissing-prototypes -x c" "${cxx:-$quick} -std=c++11 -x c++"; do
+  run $way $warnings -Wundef -Wcast-qual -I. -fsyntax-only "$dir/macros.h"
+  verdict $? "macros-of-other-headers-by-${way%% *}"
+done
+
 # ---- notes/reference.md has each public name, but not the functions that macros call with a place.
 
 echo '#include "all.h"' | $cc -E -dD -DEDF_LINKED -I. -I"$dir" -x c - |

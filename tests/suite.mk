@@ -15,7 +15,7 @@ numbers := nodes layers optim graph kernels course_lines puzzles
 words   := wrong cleared gradcheck printed formulas memory answers lab stepping device findings \
            looks guards notation
 check   := $(patsubst %,double/%,$(numbers) $(words) silent sequences files)
-test    := compile random examples readme claims cuda python playground omp/kernels blas/kernels \
+test    := compile locale random examples readme claims cuda python playground omp/kernels blas/kernels \
            $(patsubst %,asan/%,sequences $(numbers) $(words) files) $(check) \
            $(patsubst %,float/%,$(numbers) files doctor guards device) \
            own/stepping_debug own/alone
