@@ -4,6 +4,9 @@
 let module, instance, memory, out = '';
 const view = () => new DataView(memory.buffer);
 const wasi = {
+  environ_sizes_get: (count, bytes) => { view().setUint32(count, 0, true); view().setUint32(bytes, 0, true); return 0; },
+  environ_get: () => 0,
+  proc_exit: () => { throw new Error('exit'); },
   fd_close: () => 0,
   fd_fdstat_get: () => 0,
   fd_seek: () => 70,                       // it is no file
@@ -58,4 +61,7 @@ async function serve(data) {
   }
   return { answers, text, error, ms: performance.now() - start };
 }
-onmessage = e => { last = last.then(async () => postMessage({ id: e.data.id, ...await serve(e.data) })); };
+onmessage = e => {
+  const answer = a => postMessage({ id: e.data.id, ...a });
+  last = last.then(() => serve(e.data)).then(answer, bad => answer({ answers: [], text: '', error: String(bad), ms: 0 }));
+};
