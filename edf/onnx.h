@@ -23,8 +23,8 @@ extern "C" {
 /* Saves `output` and all that it depends on as an ONNX model (IR 8, opset 17). The model is in
    single precision and computes what edf.training = 0 computes. Parameters and Inputs keep
    their names, the first dimension of an Input is "batch", and an operator's doc_string is the
-   equation of its node. Errors: a node of your own, a batch in a sum of indices, two Inputs or
-   Parameters with one name. Then no file is written. */
+   equation of its node. Errors: a node of your own, a batch in a sum of indices, a name that is
+   empty, is not UTF-8, or is another value's: h/1 is a part of h. Then no file is written. */
 void edf_save_onnx(const char *path, edf_node *output);
 #ifdef __cplusplus
 }
@@ -627,12 +627,42 @@ static void edf_onnx__declare(edf_onnx__file *o, int field, const edf_node *x) {
   edf_onnx__message(&o->graph, field, &value);
 }
 
+static int edf_onnx__is_utf8(const char *text) {
+  const unsigned char *c = (const unsigned char *)text;
+  while (*c) {
+    int more = *c < 0x80 ? 0 : *c < 0xE0 ? 1 : *c < 0xF0 ? 2 : 3;
+    if ((*c >= 0x80 && *c < 0xC2) || *c > 0xF4 ||
+        (*c == 0xE0 && c[1] < 0xA0) || (*c == 0xED && c[1] > 0x9F) ||
+        (*c == 0xF0 && c[1] < 0x90) || (*c == 0xF4 && c[1] > 0x8F)) return 0;
+    for (c++; more; more--, c++)
+      if ((*c & 0xC0) != 0x80) return 0;
+  }
+  return 1;
+}
+/* Checks the name of value v. used[k] is 1 more than the parts of node k, or 0. */
+static void edf_onnx__check_name(edf_onnx__file *o, const int *used, int most, int v) {
+  const char *name = edf_label(o->y = edf_onnx__node(v));
+  if (!*name) edf_onnx__refuse(o, "its name is empty; edf_name gives it another");
+  if (!edf_onnx__is_utf8(name))
+    edf_onnx__refuse(o, "its name is not UTF-8; edf_name gives it another");
+  for (int k = 0; k < most; k++) {
+    const char *other = used[k] && k != v ? edf_label(edf_onnx__node(k)) : NULL;
+    size_t n = other ? strlen(other) : 0;
+    if (!other || strncmp(name, other, n)) continue;
+    const char *part = name + n + 1;               /* the digits of h/12 */
+    int is_part = name[n] == '/' && *part >= '1' && *part <= '9' &&
+                  !part[strspn(part, "0123456789")] && strtol(part, NULL, 10) < used[k];
+    if (!name[n] || is_part)
+      edf_onnx__refuse(o, "another value of the file has its name; edf_name gives it another");
+  }
+}
+
 void edf_save_onnx(const char *path, edf_node *output) {
   edf_page model = { NULL, 0 }, opset = model;
   edf_onnx__file o = { model, model, model, 0, 0, output };
   int most = 3 * (edf.n_inputs + edf.n_parameters + edf.n_compnodes);
   edf_expect_node("edf_save_onnx", "the output", output);
-  char *used = (char *)edf_keep(NULL, (size_t)most + 1);
+  int *used = (int *)edf_keep(NULL, ((size_t)most + 1) * sizeof *used);
   used[edf_onnx__of(output)] = 1;
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
     const edf_contraction *m = edf_contraction_of(edf.compnodes[i]);
@@ -647,10 +677,6 @@ void edf_save_onnx(const char *path, edf_node *output) {
     if (!used[v]) continue;
     edf_node *x = o.y = edf_onnx__node(v);
     o.parts = 0;
-    for (int k = 0; k < v && x->kind != EDF_COMPNODE; k++)
-      if (used[k] && k % 3 != EDF_COMPNODE &&
-          !strcmp(edf_label(edf_onnx__node(k)), edf_label(x)))
-        edf_onnx__refuse(&o, "another node has its name; edf_name gives it another");
     if (x->kind == EDF_INPUT) edf_onnx__declare(&o, 11, x);
     if (x->kind == EDF_PARAMETER)
       edf_onnx__constant(&o, v, x->rank, x->dim, NULL, edf_value(x));
@@ -658,7 +684,10 @@ void edf_save_onnx(const char *path, edf_node *output) {
     int is = edf_onnx__write_node(&o);
     if (!o.op.n || is != o.result) edf_onnx__run(&o, "$%d Identity/1", is);
     edf_onnx__end_op(&o, v);
+    used[v] = 1 + o.parts;
   }
+  for (int v = 0; v < most; v++)
+    if (used[v]) edf_onnx__check_name(&o, used, most, v);
   edf_onnx__declare(&o, 12, output);
   edf_onnx__int(&opset, 2, 17);
   edf_onnx__int(&model, 1, 8);
