@@ -163,7 +163,7 @@ void edf_write_quoted(edf_page *to, const char *text, size_t n);
 #include <sys/types.h>
 #include <sys/stat.h>
 #ifndef __cplusplus
-char *realpath(const char *path, char *to);      /* -std=c99 hides it                         */
+ssize_t readlink(const char *path, char *to, size_t room);   /* -std=c99 hides it             */
 #endif
 #endif
 #ifdef __cplusplus
@@ -383,16 +383,29 @@ static void edf_data__cannot_write(const edf_writer *w, const char *name, int wh
            w->path, name, colon, strerror(why));
 }
 
-/* Returns the file to which links lead, or "" if it is no file that could be renamed. */
+/* Returns the file to which links lead, there or not, or "" if it is to be written as it is: a
+   device, a pipe, or a stream of a process, such as /dev/stdout. */
 static char *edf_data__follow(const char *path) {
   edf_page at = { NULL, 0 };
+  edf_write(&at, "%s", path);
 #ifdef EDF_DATA__UNIX
   struct stat is;
-  char to[4096], *real = realpath(path, to);       /* NULL if there is no such file yet       */
-  int renames = !real || stat(real, &is) || (S_ISREG(is.st_mode) && strncmp(real, "/dev/", 5));
-  edf_write(&at, "%s", !renames ? "" : real ? real : path);
-#else
-  edf_write(&at, "%s", path);
+  char to[4096];
+  long n = 0;
+  int links = 0;
+  while (links < 40 && strncmp(at.at, "/proc/", 6) &&
+         (n = (long)readlink(at.at, to, sizeof to)) >= 0) {
+    const char *name = strrchr(at.at, '/');        /* A link is relative to its folder.       */
+    edf_page next = { NULL, 0 };
+    edf_write(&next, "%.*s%.*s", *to == '/' || !name ? 0 : (int)(name - at.at) + 1, at.at,
+              (int)n, to);
+    edf_release(at.at);
+    at = next;
+    links++;
+  }
+  int there = !stat(at.at, &is);
+  if (links == 40 || !strncmp(at.at, "/proc/", 6) || (there && !S_ISREG(is.st_mode)))
+    *at.at = 0;
 #endif
   return at.at;
 }
