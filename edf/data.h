@@ -54,8 +54,9 @@ edf_array edf_rows(edf_array a, int from, int to);
    truth values or floats of 16, 32 or 64 bits.
    A CSV file becomes [rows, columns]. A cell is a number, also in quotes, or missing (empty,
    nan, NA), or text. A missing cell is NaN, and inf is infinity. The first row is a heading if
-   it has texts and no number. Any other text is an error that names its cell. The separator is
-   a comma. If only one of ; tab and blank makes all rows equally long, it is that one.
+   it has texts and no number, and 1;2 is none. Any other text is an error that names its cell.
+   The separator is a comma. If only one of ; tab and blank makes all rows equally long, it is
+   that one.
    edf_load_csv_with sets the separator, and whether the first row is a heading. */
 edf_array edf_load_idx(const char *path);
 edf_array edf_load_images(const char *path);
@@ -773,6 +774,12 @@ static void edf_data__set_kind(edf_data__cell *c) {
   c->number = edf_read_number(c->from, &end);
   if (end == c->from + c->n && fabs(c->number) < HUGE_VAL) c->kind = 'n';
 }
+/* Returns 1 if a cell is like 1;2, with another separator. It does not make a row a heading. */
+static int edf_data__is_several(const edf_data__cell *c) {
+  size_t first = strcspn(c->from, "; \t");
+  return c->kind == 't' && first && first < c->n &&
+         strspn(c->from, "+-.0123456789eE; \t") >= c->n;
+}
 
 /* Reads the next cell of a row, and moves *at to the separator, or to the end of the line. */
 static edf_data__cell edf_data__next_cell(const char **at, char separator) {
@@ -801,12 +808,18 @@ static int edf_data__goes_on(const char **at, char separator) {
   *at = next;
   return 1;
 }
+/* Moves *at over blank lines to the next row. A tab that separates begins a row with a missing
+   cell. Returns 0 at the end of the text. */
+static int edf_data__next_row(const char **at, char separator) {
+  *at += strspn(*at, separator == '\t' ? " \r\n" : " \t\r\n");
+  return **at != 0;
+}
 /* Returns the separator of a file. */
 static char edf_data__separator(const char *text) {
   char found = ',';
   for (const char *s = ",;\t "; *s; s++) {
     int first = 0, equal = 1;
-    for (const char *at = text; *(at += strspn(at, " \t\r\n"));) {
+    for (const char *at = text; edf_data__next_row(&at, *s);) {
       int n = 0;
       do { edf_data__next_cell(&at, *s); n++; } while (edf_data__goes_on(&at, *s));
       at += strcspn(at, "\n");
@@ -832,18 +845,17 @@ static void edf_data__check_cell(const edf_data__file *f, const edf_data__cell *
                     "float: -DEDF_REAL=double reads it", before + 1, n, c->from);
 }
 static edf_array edf_data__load_csv(const char *path, char separator, int heading) {
-  static const char blanks[] = " \t\r\n";
   edf_data__file f = edf_data__open(path, 1);
   int dim[2] = { 0, 0 }, first = 1;
   edf_real *number = (edf_real *)edf_keep(NULL, (edf_data__left(&f) + 1) * sizeof *number);
   edf_real *to = number;                 /* Each cell has a byte of the file, or its end.     */
   if (!separator) separator = edf_data__separator(f.at);
-  for (; *(f.at += strspn(f.at, separator == '\t' ? " \r\n" : blanks)); first = 0) {
+  for (; edf_data__next_row(&f.at, separator); first = 0) {
     const char *begin = f.at;
     int n = 0, numbers = 0, texts = 0;
     do {                                 /* What kinds of cells has the row?                  */
       edf_data__cell c = edf_data__next_cell(&f.at, separator);
-      numbers += c.kind == 'n';
+      numbers += c.kind == 'n' || edf_data__is_several(&c);
       texts += c.kind == 't';
     } while (++n < INT_MAX && edf_data__goes_on(&f.at, separator));
     edf_data__require(&f, f.at, strchr("\n", *f.at), "cell %d: expected a separator or the end "
