@@ -163,7 +163,9 @@ void edf_write_quoted(edf_page *to, const char *text, size_t n);
 #define EDF_DATA__UNIX                   /* has links and modes of files                      */
 #include <sys/types.h>
 #include <sys/stat.h>
-#ifndef __cplusplus
+#ifdef __cplusplus
+#include <unistd.h>
+#else                                    /* In C its names might be those of the program.     */
 ssize_t readlink(const char *path, char *to, size_t room);   /* -std=c99 hides it             */
 #endif
 #endif
@@ -555,6 +557,8 @@ static void edf_data__get_numbers(const edf_data__file *f, edf_real *to, size_t 
                                   const char *from, char kind, size_t bytes, int big) {
   const unsigned char *at = (const unsigned char *)from;
   uint64_t sign = (uint64_t)1 << (8 * bytes - 1);
+  for (size_t i = 0; i < n && to && bytes == 1 && kind == 'u'; i++) to[i] = at[i];
+  if (bytes == 1 && kind == 'u') return;
   for (size_t i = 0; i < n && (to || bytes == 8); i++, at += bytes) {
     uint64_t bits = edf_data__get_number(at, bytes, big);
     uint32_t half = (uint32_t)(kind == 'B' ? bits << 16 : bits);
