@@ -25,7 +25,7 @@ help:
 	@echo 'make test-all   the other tests: platforms, fuzzing, the GPU emulation'
 	@echo 'make oracle     compare random programs with version 3.0; SEED=1 COUNT=300'
 	@echo 'make mutants    put mistakes into edf.h: do the tests find them? ARGS="34 60"'
-	@echo 'make doctor     how often is the doctor of edf/lab.h right? Two minutes'
+	@echo 'make doctor     how often is edf/doctor.h right? Two minutes'
 	@echo 'make bench      time of a step; MODELS="mlp_a lenet lstm gpt"; see bench/README.md'
 	@echo 'make notes      the lecture notes as one page, build/notes.html'
 	@echo 'make playground type a slide in the browser: build/playground.html'
@@ -161,7 +161,7 @@ ONE = build/edf_all.h
 one:
 	@mkdir -p $(dir $(ONE))
 	@sed '/^#if !defined(EDF_[A-Z0-9_]*H) ||/,/^#endif/d' edf.h \
-	  $(patsubst %,edf/%.h,slide layers judge data onnx lab) > $(ONE) && echo 'wrote $(ONE)'
+	  $(patsubst %,edf/%.h,slide layers judge data onnx doctor lab) > $(ONE) && echo 'wrote $(ONE)'
 
 clean:
 	rm -rf build

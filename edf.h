@@ -25,7 +25,7 @@
      Input      edf_feed edf_batches edf_next
      Parameter  edf_update edf_init_uniform edf_init_normal edf_set, the statistics of BatchNorm
      CompNode   edf_backward edf_gradcheck edf_formula edf_expect_mismatch edf_check_backward
-                edf_doctor edf_check
+                edf_doctor edf_check edf_try
    "The slides" are those of the university course for which EDF was written.
    The framework will not have operator overloading, a class hierarchy of layers, configuration
    files, plugins, several number types in one graph, or a thread pool.
@@ -41,8 +41,8 @@
    For a first reading: >>example, then Relu and Affine in >>nodes and >>products, then
    edf_forward in >>core and edf_backward in >>backward.
    Companions include this file: edf/slide.h (equations and whole slides as programs),
-   edf/layers.h, edf/judge.h (submitted backwards), edf/data.h (data, saved models), edf/onnx.h
-   and edf/lab.h (doctor, curves, trace). */
+   edf/layers.h, edf/judge.h (submitted backwards), edf/data.h (data, saved models), edf/onnx.h,
+   edf/doctor.h (what is wrong with a training?) and edf/lab.h (doctor, curves, trace). */
 
 /* ---- >>example  A whole program ------------------------------------------------------------
 
@@ -259,6 +259,10 @@ typedef struct edf_graph {
   void (*stopped)(const char *message);  /* NULL, or gets an error before EDF_PANIC does      */
   /* read-only */
   edf_node *loss;                        /* of the last Backward, or NULL                     */
+  const struct edf_rule *rule;           /* of the last step, or NULL                         */
+  edf_real numbers[5];                   /* its numbers; of a rule of your own only the first */
+  const char *step_file;                 /* the call that made this step, or NULL             */
+  int step_line;
   unsigned long feeds;                   /* grows with each feed and each change of batch     */
   int at;                                /* position of the running CompNode, or -1           */
   /* private */
@@ -370,7 +374,7 @@ void edf_backward(edf_node *loss);
 /* An optimiser is a rule. run(p, c) makes one step of Parameter p from p->grad, with the
    numbers c; c[0] is eta. If needs_m or needs_s is 1, p->m or p->s has p->size numbers, 0 at
    first. */
-typedef struct {
+typedef struct edf_rule {
   const char *name;
   void (*run)(edf_node *p, const edf_real *c);
   int needs_m;
@@ -836,9 +840,9 @@ const char EDF__TYPE_MARK = 1;
 /* edf.gradients: no Backward has ended, a step has used its gradients, or they are new. */
 enum { EDF__NO_GRADIENTS, EDF__USED_GRADIENTS, EDF__NEW_GRADIENTS };
 #define EDF__EMPTY_GRAPH \
-  { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, NULL, NULL, 1, -1, \
-    0, 0, 0, EDF__NO_GRADIENTS, 0, "b", 0, { NULL, NULL, NULL, NULL }, NULL, NULL, NULL, NULL, \
-    0, NULL, 0 }
+  { NULL, NULL, NULL, 0, 0, 0, 1, 0, 0, 0, EDF_FASTEST, 1, 0, NULL, NULL, NULL, NULL, NULL, \
+    { 0, 0, 0, 0, 0 }, NULL, 0, 1, -1, 0, 0, 0, EDF__NO_GRADIENTS, 0, "b", 0, \
+    { NULL, NULL, NULL, NULL }, NULL, NULL, NULL, NULL, 0, NULL, 0 }
 edf_graph edf = EDF__EMPTY_GRAPH;
 edf_device_table *edf_device = NULL;
 edf_device_table *(*edf_open_device)(void) = NULL;
@@ -1832,10 +1836,20 @@ static void edf__use_gradients(void) {
   edf.gradients = EDF__USED_GRADIENTS;
 }
 
+/* Notes a step for tools: its rule, numbers and place. */
+static void edf__note_step(const edf_rule *rule, const edf_real *c) {
+  int n = rule == &edf_adam_rule ? 5 : rule == &edf_adam_slides_rule ? 4
+        : rule == &edf_rmsprop_rule ? 3 : rule == &edf_momentum_rule ? 2 : 1;
+  edf.rule = rule;
+  memcpy(edf.numbers, c, (size_t)n * sizeof *c);
+  edf.step_file = edf.file;
+  edf.step_line = edf.line;
+}
 void (edf_step)(const edf_rule *rule, const edf_real *c) {
   if (edf__stepping)
     edf__fail(edf__call_of("edf_step"), "an update function calls it: use edf_update there");
   edf__use_gradients();
+  edf__note_step(rule, c);
   edf__stepping = 1;
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
@@ -1905,6 +1919,7 @@ void edf_clear(void) {
   edf.gradients = EDF__NO_GRADIENTS;
   edf__tell(EDF_CLEARED, NULL);
   edf.told = NULL;
+  edf.rule = NULL;
   if (edf_device) (edf_device->clear)(1);
   edf_clear_compnodes();
   for (int list = 0; list < EDF__LISTS; list++) edf__free_list(&edf.nodes[list]);

@@ -178,7 +178,6 @@ static const struct { const char *name, *words; program p; } faults[] = {
   { "sigmoids of 100 x", "are saturated at the start", { .bend = SIGMOID, .init = 100 } },
   { "weights of 0", "is all zero", { .zero = 1 } },
   { "equal units", "begins with equal units", { .equal = 1 } },
-  { "weights of 5 x", "the first loss is", { .init = 5 } },
   { "raw images", "inputs look like 0...255", { .scale = 255 } },
   { "NaN in the data", "are NaN or infinite", { .nan = 1 } },
   { "logarithm of 0", "has become NaN or infinite", { .log = 1 } },

@@ -175,7 +175,7 @@ TEST(indices_are_right) {
   SAYS("step 0: h is the same along an index that Relu1 lacks",
        slide("j for i", "6,6", "h[b,i,j] = relu(W[DI] x[b,j+DI,j]) | i<4, j<4, DI<3 \n"
              "s[b] = 0.1 h[b,I,J] \n l[b] = (s[b] - y[b])^2", 1));
-  SAYS("step 0: |sees the future|\"a\"", symbols(1, 0));
+  SAYS("step 0: z sees the future|the last of 5 places", symbols(1, 0));
   SILENT(symbols(1, 1));
 }
 
@@ -218,26 +218,6 @@ static void of_size(double size) {
 TEST(steps_and_targets_have_a_size) {
   SAYS("step 1: targets are not scaled|\"y\"", of_size(100));
   SILENT(of_size(20));
-}
-
-/* The rows push p up, and some of them down if `both`. */
-static void of_one_way(int both) {
-  begin();
-  given(16, "x[b]", NULL, "p");
-  CompNode *q = Einsum("q[b] = x[b] p", x, p);
-  loss = both ? Square(q) : Exp(q);
-  p->value[0] = 1;
-  edf_doctor(loss);
-  for (int i = 0; i < 301; i++) {
-    for (int b = 0; b < 16; b++) xs[b] = b % 4 ? edf_uniform(both ? -1 : 0, 1) : 0;
-    step();
-    edf_sgd((edf_real)0.001);
-  }
-}
-
-TEST(rows_push_both_ways) {
-  SAYS("step 300: all rows push q the same way", of_one_way(0));
-  SILENT(of_one_way(1));
 }
 
 /* Forward stands before the loop and, with `again`, also after each step. */

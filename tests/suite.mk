@@ -17,11 +17,11 @@ words   := wrong cleared gradcheck printed formulas memory answers lab stepping 
 check   := $(patsubst %,double/%,$(numbers) $(words) silent sequences files)
 test    := compile locale random examples readme claims cuda python formats playground omp/kernels blas/kernels \
            $(patsubst %,asan/%,sequences $(numbers) $(words) files) $(check) \
-           $(patsubst %,float/%,$(numbers) files doctor guards device) \
+           $(patsubst %,float/%,$(numbers) files doctor guards device trials) \
            own/stepping_debug own/alone
 rest    := gpu fuzz learn grade handout platform-windows platform-arm64 platform-bits32 \
            platform-tcc mpi browser playground-page oracle onnx texts formats-rest \
-           float/silent asan/silent $(patsubst %,o3/%,nodes layers kernels optim) blas/layers blas/graph
+           float/silent asan/silent asan/trials double/trials $(patsubst %,o3/%,nodes layers kernels optim) blas/layers blas/graph
 
 # ---- The variants: flags of the implementation; flags of the test programs
 

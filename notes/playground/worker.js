@@ -6,6 +6,7 @@ const view = () => new DataView(memory.buffer);
 const wasi = {
   environ_sizes_get: (count, bytes) => { view().setUint32(count, 0, true); view().setUint32(bytes, 0, true); return 0; },
   environ_get: () => 0,
+  clock_time_get: (which, precision, at) => { view().setBigUint64(at, BigInt(Math.round(performance.now() * 1e6)), true); return 0; },
   proc_exit: () => { throw new Error('exit'); },
   fd_close: () => 0,
   fd_fdstat_get: () => 0,
