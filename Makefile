@@ -141,13 +141,12 @@ handout:
 	@CC='$(CC)' sh notes/handout.sh $(or $(FILE),README.md notes/*.md notes/answers/*.md)
 
 # A student may choose ID and FILE, and make would run what is in $().
-ifneq ($(strip $(foreach v,ID FILE,$(findstring $$,$(value $v))$(findstring ',$(value $v)) \
-               $(word 2,$(value $v)))),)
-  $(error ID and FILE must not contain $$, ' or a blank)
+ifneq ($(strip $(foreach v,ID FILE,$(findstring $$,$(value $v))$(findstring ',$(value $v)))),)
+  $(error ID and FILE must not contain $$ or ')
 endif
 grade:                                   # The inner make gets ARGS from this one.
 	@$(MAKE) -s -C notes/assignments grade CC='$(CC)' ID='$(ID)' PS='$(PS)' \
-	  FILE='$(abspath $(FILE))'
+	  $(if $(FILE),FILE='$(FILE)') FROM='$(or $(PWD),$(CURDIR))'
 
 lines:
 	@awk '/^\/\* ==== >>/ { name = substr($$3, 3) } FNR == 1 { name = "first pages" } \

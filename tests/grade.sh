@@ -127,7 +127,7 @@ submit() {                                     # submit NUMBER NAME: a hostile f
   mkdir -p "$home/tmp"
   { printf '#define HOSTILE %s\n#define HOSTILE_FOLDER "%s"\n' $1 "$home"
     cat "$mistakes/hostile.h"
-    sed 's/^  \*L = sqrt/  hostile();\n&/' "$dir/ps1.c"; } > "$home/ps1.c"
+    sed 's/^  \*L = /  hostile();\n&/' "$dir/ps1.c"; } > "$home/ps1.c"
   [ -z "$user" ] || chown -R $user "$home"
 }
 
@@ -159,6 +159,43 @@ hostile() {                                    # hostile NUMBER SCORE NAME [COMM
   verdict $? hostile-$name
 }
 
+# The compiler of a submission reads a file, hangs, or uses all memory.
+compilers() {
+  rows=$dir/compiler.txt
+  grep -v '^#' "$mistakes/compiler.txt" > "$rows"
+  while read -r line; do
+    name=${line%% |*} why= home=$kit/compiler-${line%% |*}
+    mkdir -p "$home/tmp"
+    echo 'only-the-user-reads-this is a secret' > "$home/secret"
+    { printf '%s\n' "${line#*| }" | sed "s|@HOME@|$home|g; s|@ROOT@|$PWD|g; s/\\\\n/\\
+/g"
+      cat "$dir/ps1.c"; } > "$home/ps1.c"
+    [ -z "$user" ] || chown -R $user "$home"
+    refuses_to_compile "$name"
+  done < "$rows"
+  name=symbolic-link home=$kit/compiler-link why=
+  mkdir -p "$home/tmp"
+  echo 'only-the-user-reads-this is a secret' > "$home/secret"
+  ln -s secret "$home/ps1.c"
+  [ -z "$user" ] || chown -hR $user "$home"
+  refuses_to_compile symbolic-link
+}
+refuses_to_compile() {
+  begin=$(date +%s)
+  grade_in_kit '' $run
+  [ $(($(date +%s) - begin)) -le 60 ] || why="$why, it takes more than 60 s"
+  has '^total  *0 of 100 ' || why="$why, the score"
+  cat "$home/results.json" >> "$dir/out"
+  ! has 'only-the-user' && ! has 'root:x' && ! has 'void by_hand(double x, double y, double .L.*{' ||
+    why="$why, it reads a file"
+  left=$(left_files)
+  [ -z "$left" ] || why="$why, files: $left"
+  left=$(ps -eo args | grep "$home/tmp/grade-[A-Za-z0-9]*")
+  case $left in *grep*|'') ;; *) why="$why, processes: $left" ;; esac
+  [ -z "$why" ]
+  verdict $? "compiler-$1"
+}
+
 hostiles() {
   why='a command in the name runs'
   make -C notes/assignments grade ID='x$(shell touch '"$dir"'/ran)' PS=1 > "$dir/out" 2>&1
@@ -178,6 +215,7 @@ hostiles() {
   hostile 10 100 limits-the-grader
   hostile 12 90 prints-a-report
   hostile 13 100 kills-the-grader
+  compilers
   hostile 12 90 few-descriptors sh -c 'ulimit -n 64; exec "$@"' sh
   library && hostile 11 90 many-descriptors env LD_PRELOAD="$kit/broken.so" BROKEN='open 300 0'
   rm -rf "$kit"
@@ -229,17 +267,35 @@ broken_later() {
   verdict $? sandbox-second-part
 }
 
-# The compiler waits for a terminal. It is stopped, and the report says so.
+# The compiler does not end. It is stopped, and the report says so.
 stuck_compiler() {
   why='it is not stopped, or the report does not say so'
-  [ -r /dev/ptmx ] || { echo 'skip grade-stuck-compiler: no /dev/ptmx'; return; }
-  { echo '#include "/dev/ptmx"'; cat "$dir/ps1.c"; } > "$home/stuck.c"
-  (cd "$kit" && $run env TMPDIR="$home/tmp" GRADE_COMPILER_SECONDS=2 make -s FILE="$home/stuck.c" \
-    ID=ann grade) > "$dir/out" 2>&1 < /dev/null
+  mkdir -p "$kit/bin"
+  printf '#!/bin/sh\nsleep 77\n' > "$kit/bin/slow"
+  chmod a+rx "$kit/bin" "$kit/bin/slow"
+  (cd "$kit" && $run env TMPDIR="$home/tmp" GRADE_COMPILER_SECONDS=2 make -s FILE="$home/ps1.c" \
+    CC="$kit/bin/slow" ID=ann grade) > "$dir/out" 2>&1 < /dev/null
   has 'the compiler was stopped: it has 2 seconds' && has '^total  *0 of 100 ' &&
-    ! ps -eo args | grep -v grep | grep -q "$home/stuck.c"
+    ! ps -eo args | grep -v grep | grep -q 'sleep 77'
   verdict $? stuck-compiler
-  rm "$home/stuck.c"
+}
+# A signal ends the grader, and what it has started and written.
+interrupted() {
+  why='something is left'
+  mkdir -p "$kit/bin"
+  printf '#!/bin/sh\nsleep 78\n' > "$kit/bin/slow"
+  chmod a+rx "$kit/bin" "$kit/bin/slow"
+  for signal in INT TERM HUP; do
+    (cd "$kit" && $run env TMPDIR="$home/tmp" make -s FILE="$home/ps1.c" CC="$kit/bin/slow" \
+      ID=ann grade) > "$dir/out" 2>&1 < /dev/null &
+    sleep 1
+    pkill -$signal -f "^[^ ]*ps1-grade --id ann"
+    wait
+    left=$(left_files)
+    [ -z "$left" ] && has 'stopped by a signal' &&
+      ! ps -eo args | grep -v grep | grep -q 'sleep 78'
+    verdict $? "sandbox-signal-$signal"
+  done
 }
 
 no_random() {
@@ -303,6 +359,7 @@ sandbox() {
   refused little-memory memory $run sh -c 'ulimit -v 1000000; exec "$@"' sh
   refused little-time "compiler's time" $run sh -c 'ulimit -t 2; exec "$@"' sh
   stuck_compiler
+  interrupted
   library && broken user $run && broken_later && no_random
   root
   rm -rf "$kit"

@@ -17,6 +17,7 @@
 #include "judge.h"
 #include "sandbox.h"
 #include <dirent.h>
+#include <limits.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -30,13 +31,15 @@ static struct {
   int autolab, part_now;
   int reported;                          /* 1: a report has been written                      */
   unsigned long long seed;
-  char folder[1024], program[1100], here[1100];
+  char folder[1024], program[1100], here[1100], copy[1400];
   char note[400];                        /* with --no-sandbox: what is missing                */
 } grade;
 static grade_result results[PARTS];
 
+static void grade_clean(void);
 static void grade_fail(const char *message, const char *what) {
   fprintf(stderr, "grade: %s%s\n", message, what);
+  if (*grade.folder) grade_clean();
   exit(2);
 }
 
@@ -119,6 +122,65 @@ static const sandbox_step
                          "TMPDIR must allow programs. If root grades, umask 022 is needed.",
                          NULL, 0, 0 };
 
+/* ---- What the compiler may open: its own files and the system's headers, the headers and
+   objects of the problem set, in GRADE_READ, and the folder with a copy of the student's file. */
+#ifdef __linux__
+static int grade_allow_each(char *paths, unsigned long long rights) {
+  int ok = 1;
+  for (char *path = strtok(paths, " "); path && ok; path = strtok(NULL, " "))
+    ok = sandbox_allow(path, rights);
+  return ok;
+}
+/* A compiler in a folder bin has its files beside this folder. */
+static int grade_allow_compiler(void) {
+  char real[PATH_MAX], name[PATH_MAX];
+  const char *compiler = getenv("GRADE_CC"), *at = getenv("PATH");
+  size_t n = compiler ? strcspn(compiler, " ") : 0;
+  while (n && at && *at) {
+    size_t folder = strcspn(at, ":");
+    int is_path = memchr(compiler, '/', n) != NULL;
+    snprintf(name, sizeof name, "%.*s%s%.*s", is_path ? 0 : (int)folder, at, is_path ? "" : "/",
+             (int)n, compiler);
+    if (realpath(name, real)) {
+      char *file = strrchr(real, '/'), *bin = file;
+      if (!sandbox_allow(real, SANDBOX_READ_FILE)) return 0;
+      while (bin > real && *--bin != '/') {}
+      if (strncmp(bin, "/bin/", 5) || bin == real) return 1;
+      *bin = 0;
+      return sandbox_allow(real, SANDBOX_READ);
+    }
+    at += folder + (at[folder] == ':');
+    if (is_path) break;
+  }
+  return 1;
+}
+static int grade_set_files(const sandbox_step *s) {
+  char system[] = "/usr /bin /sbin /lib /lib32 /lib64 /libx32 /etc/alternatives",
+       loader[] = "/etc/ld.so.cache /etc/ld.so.preload", null[] = "/dev/null";
+  const char *ours = getenv("GRADE_READ");
+  char *copy = strdup(ours ? ours : "");
+  (void)s;
+  int ok = sandbox_begin_files() && grade_allow_each(system, SANDBOX_READ) &&
+           grade_allow_each(loader, SANDBOX_READ_FILE) && grade_allow_compiler() &&
+           grade_allow_each(null, SANDBOX_WRITE_FILE) &&
+           sandbox_allow(grade.folder, SANDBOX_ALL | SANDBOX_TRUNCATE * (syscall(444, NULL, 0, 1)
+                                                                         >= 3));
+  for (char *path = strtok(copy, ":"); path && ok; path = strtok(NULL, ":")) {
+    struct stat is;
+    int folder = !stat(path, &is) && S_ISDIR(is.st_mode);
+    ok = sandbox_allow(path, folder ? SANDBOX_READ : SANDBOX_READ_FILE);
+  }
+  free(copy);
+  return ok && sandbox_set_files();
+}
+#else
+static int grade_set_files(const sandbox_step *s) {
+  (void)s;
+  errno = ENOSYS;
+  return 0;
+}
+#endif
+
 /* The judge reads a text of the student. The compiler reads the student's file. */
 static const sandbox_step grade_judge_steps[] = {
   { "judge's memory", "RLIMIT_AS: 4 GB", SANDBOX_SHELL, sandbox_set_limit,
@@ -127,12 +189,14 @@ static const sandbox_step grade_judge_steps[] = {
     RLIMIT_FSIZE, 1 << 20 },
   { NULL, NULL, NULL, NULL, 0, 0 }
 }, grade_compiler_steps[] = {
-  { "compiler's time", "RLIMIT_CPU: 60 seconds", SANDBOX_SHELL, sandbox_set_limit,
-    RLIMIT_CPU, 60 },
-  { "compiler's memory", "RLIMIT_AS: 4 GB", SANDBOX_SHELL, sandbox_set_limit,
-    RLIMIT_AS, (rlim_t)4 << 30 },
+  { "compiler's time", "RLIMIT_CPU: 30 seconds", SANDBOX_SHELL, sandbox_set_limit,
+    RLIMIT_CPU, 30 },
+  { "compiler's memory", "RLIMIT_AS: 2 GB", SANDBOX_SHELL, sandbox_set_limit,
+    RLIMIT_AS, (rlim_t)2 << 30 },
   { "compiler's output", "RLIMIT_FSIZE: 64 MB", SANDBOX_SHELL, sandbox_set_limit,
     RLIMIT_FSIZE, 64 << 20 },
+  { "compiler's files", "Landlock: it reads the system's headers and those of the problem set",
+    SANDBOX_FILES, grade_set_files, 0, 0 },
   { NULL, NULL, NULL, NULL, 0, 0 }
 };
 
@@ -266,13 +330,24 @@ static void grade_say_end(grade_result *r, int part, int status, int late) {
               WEXITSTATUS(status));
 }
 
+/* A signal ends the grader, and what it has started and written. */
+static volatile sig_atomic_t grade_signal;
+static void grade_note_signal(int number) { grade_signal = number; }
+static void grade_look_for_signal(void) {
+  if (!grade_signal) return;
+  grade_kill_rest();
+  grade_fail("stopped by a signal: ", strsignal(grade_signal));
+}
+
 /* 1: judged; 0: no verdict came; -1: the time is over. */
 static int grade_wait(int verdict, double seconds, double *share) {
   double end = grade_seconds() + seconds;
   struct pollfd wait = { verdict, POLLIN, 0 };
-  for (double left = seconds; left > 0; left = end - grade_seconds())
+  for (double left = seconds; left > 0; left = end - grade_seconds()) {
     if (poll(&wait, 1, (int)(1000 * left) + 1) > 0)
       return read(verdict, share, sizeof *share) == sizeof *share;
+    grade_look_for_signal();
+  }
   return -1;
 }
 
@@ -282,6 +357,7 @@ static int grade_end(pid_t pid, int patience) {
   while (patience-- > 0) {
     if (waitpid(pid, &status, WNOHANG) == pid) return status;
     usleep(1000);
+    grade_look_for_signal();
   }
   kill(-pid, SIGKILL);
   kill(pid, SIGKILL);
@@ -413,21 +489,46 @@ static void grade_print_autolab(void) {
 
 /* ---- The student's file, compiled by a command, GRADE_COMPILE, that reads $FILE, $PROGRAM. It
    is stopped after GRADE_COMPILER_SECONDS. r gets the reason if it does not compile. */
+/* Copies the file into the grader's folder. A link, which may lead anywhere, is not followed. */
+static int grade_copy(const char *file) {
+  enum { MOST = 4 << 20 };
+  struct stat is;
+  int from = open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), ok = 0;
+  int to = open(grade.copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  char *text = (char *)malloc(MOST);
+  if (from >= 0 && to >= 0 && text && !fstat(from, &is) && S_ISREG(is.st_mode)) {
+    ssize_t n = read(from, text, MOST);
+    ok = n >= 0 && n < MOST && write(to, text, (size_t)n) == n;
+  }
+  free(text);
+  if (from >= 0) close(from);
+  if (to >= 0) close(to);
+  return ok;
+}
 static int grade_compile(const char *file, grade_result *r) {
   const char *command = getenv("GRADE_COMPILE");
   int said = grade_file(), status;
   const char *set = getenv("GRADE_COMPILER_SECONDS");
-  double seconds = set ? atof(set) : 120;            /* The file may include one that waits.  */
-  const char *why = access(file, R_OK) ? "cannot be read" : "does not compile";
+  double seconds = set ? atof(set) : 40;
+  char name[300];
   if (!command) grade_fail("no GRADE_COMPILE: ", "make grade sets it");
+  if (!grade_copy(file)) {
+    grade_say(r, "%s cannot be read, so nothing is graded: expected a file below 4 MB, and no "
+              "link\n", judge.file, 0);
+    close(said);
+    return 0;
+  }
+  snprintf(name, sizeof name, "%s%s", *judge.file == '-' ? "./" : "",
+           strrchr(grade.copy, '/') + 1);
   pid_t pid = grade_fork(COMPILER_PROCESS);
   if (!pid) {
     int keep[] = { open("/dev/null", O_RDONLY), said, said };
     setenv("LC_ALL", "C", 1);
-    setenv("FILE", file, 1);
+    setenv("FILE", name, 1);
     setenv("PROGRAM", grade.program, 1);
     setenv("TMPDIR", grade.folder, 1);
     if (!sandbox_require(&grade_descriptor_step, grade_descriptors(keep, 3)) ||
+        !sandbox_require(&grade_folder_step, chdir(grade.folder) == 0) ||
         !sandbox_run(grade_compiler_steps)) _exit(126);
     sandbox.report->entered = 1;
     execl("/bin/sh", "sh", "-c", command, (char *)NULL);
@@ -439,7 +540,7 @@ static int grade_compile(const char *file, grade_result *r) {
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
     grade_say(r, "the compiler was stopped%s: it has %g seconds\n", "", seconds);
   if (status) {
-    grade_say(r, "%s, so nothing is graded\n", edf_fmt("%s %s", judge.file, why), 0);
+    grade_say(r, "%s does not compile, so nothing is graded\n", judge.file, 0);
     grade_take(r, said, "| ");
   }
   close(said);
@@ -453,7 +554,26 @@ static void grade_prepare(const char *file) {
     grade_fail("cannot make a folder in ", root ? root : "/tmp");
   snprintf(grade.program, sizeof grade.program, "%s/student", grade.folder);
   snprintf(grade.here, sizeof grade.here, "%s/here", grade.folder);
-  judge.file = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+  char *name = strdup(strrchr(file, '/') ? strrchr(file, '/') + 1 : file);
+  for (char *c = name; c && *c; c++)               /* It is no line of the report.            */
+    if (*c < ' ' || *c == 127) *c = '?';
+  judge.file = name && *name ? name : "file";
+  snprintf(grade.copy, sizeof grade.copy, "%s/%.250s", grade.folder, judge.file);
+  for (int k = 0; k < 3; k++) {
+    struct sigaction act = { 0 };
+    const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+    act.sa_handler = grade_note_signal;
+    sigaction(ends[k], &act, NULL);
+  }
+}
+/* A path is relative to the folder of the caller, in GRADE_FROM. */
+static const char *grade_path(const char *path) {
+  const char *from = getenv("GRADE_FROM");
+  if (*path == '/' || !from) return path;
+  size_t n = strlen(from) + strlen(path) + 2;
+  char *all = (char *)malloc(n);
+  if (all) snprintf(all, n, "%s/%s", from, path);
+  return all ? all : path;
 }
 
 /* ---- The sandbox, before anything of the student's is compiled or run */
@@ -597,8 +717,9 @@ int main(int argc, char **argv) {
   for (int i = 1; i < argc; i++) {
     const char *a = argv[i];
     if (!strcmp(a, "--id")) judge.id = grade_value(argc, argv, &i);
-    else if (!strcmp(a, "--gradescope")) grade.gradescope = grade_value(argc, argv, &i);
-    else if (!strcmp(a, "--json")) grade.json = grade_value(argc, argv, &i);
+    else if (!strcmp(a, "--gradescope"))
+      grade.gradescope = grade_path(grade_value(argc, argv, &i));
+    else if (!strcmp(a, "--json")) grade.json = grade_path(grade_value(argc, argv, &i));
     else if (!strcmp(a, "--part")) grade.part = grade_value(argc, argv, &i);
     else if (!strcmp(a, "--handout")) grade.handout = grade_value(argc, argv, &i);
     else if (!strcmp(a, "--seed")) {
@@ -612,9 +733,11 @@ int main(int argc, char **argv) {
   }
   if (*end) grade_fail("--seed is not a whole number: ", end);
   if (!*judge.id) grade_fail("expected --id, the student's; ", example);
+  for (const char *c = judge.id; *c; c++)
+    if (*c <= ' ' || *c == 127) grade_fail("the id has a blank or a control character; ", example);
   if (grade.handout) grade_print_handout(grade.handout);
   else if (!has_seed) grade_fail("refused: no random numbers from ", "/dev/urandom");
-  else if (file) grade_all(file);
+  else if (file) grade_all(grade_path(file));
   else grade_fail("expected a student's file; ", example);
   return 0;
 }

@@ -109,30 +109,36 @@ enum { SANDBOX_CALLS = sizeof sandbox_allowed / sizeof *sandbox_allowed };
 
 #define SANDBOX_LOAD_AT(offset) { BPF_LD | BPF_W | BPF_ABS, 0, 0, offset }
 #define SANDBOX_LOAD(field) SANDBOX_LOAD_AT(offsetof(struct seccomp_data, field))
+#define SANDBOX_LOAD_HIGH(field) SANDBOX_LOAD_AT(offsetof(struct seccomp_data, field) + 4)
 #define SANDBOX_IF(how, what, yes, no) { BPF_JMP | how | BPF_K, yes, no, (unsigned)(what) }
 #define SANDBOX_END(verdict) { BPF_RET | BPF_K, 0, 0, verdict }
 #define SANDBOX_NO SANDBOX_END(SECCOMP_RET_ERRNO | EPERM)
 #define SANDBOX_YES SANDBOX_END(SECCOMP_RET_ALLOW)
 
 /* Allows the list, and three calls by their arguments: tgkill to this process (abort calls it),
-   prlimit without new limits, and open to read. A load has 32 bits, and a pointer has 64. */
+   prlimit that reads the limits of this process, and open to read. A load has 32 bits, and an
+   argument has 64: both halves are compared, the lower one first in memory. */
 static int sandbox_set_filter(const struct sandbox_step *s) {
   (void)s;
   enum { WRITES = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC };
   const struct sock_filter head[] = {
     SANDBOX_LOAD(arch), SANDBOX_IF(BPF_JEQ, SANDBOX_ARCH, 1, 0), SANDBOX_END(SECCOMP_RET_KILL),
     SANDBOX_LOAD(nr),
-    SANDBOX_IF(BPF_JEQ, SYS_tgkill, 0, 4),
-    SANDBOX_LOAD(args[0]), SANDBOX_IF(BPF_JEQ, getpid(), 0, 1), SANDBOX_YES, SANDBOX_NO,
-    SANDBOX_IF(BPF_JEQ, SYS_prlimit64, 0, 6),
+    SANDBOX_IF(BPF_JEQ, SYS_tgkill, 0, 6), SANDBOX_LOAD(args[0]),
+    SANDBOX_IF(BPF_JEQ, getpid(), 0, 3), SANDBOX_LOAD_HIGH(args[0]),
+    SANDBOX_IF(BPF_JEQ, 0, 0, 1), SANDBOX_YES, SANDBOX_NO,
+    SANDBOX_IF(BPF_JEQ, SYS_prlimit64, 0, 11), SANDBOX_LOAD(args[0]),
+    SANDBOX_IF(BPF_JEQ, 0, 1, 0), SANDBOX_IF(BPF_JEQ, getpid(), 0, 7),
+    SANDBOX_LOAD_HIGH(args[0]), SANDBOX_IF(BPF_JEQ, 0, 0, 5),
     SANDBOX_LOAD(args[2]), SANDBOX_IF(BPF_JEQ, 0, 0, 3),
-    SANDBOX_LOAD_AT(offsetof(struct seccomp_data, args[2]) + 4), SANDBOX_IF(BPF_JEQ, 0, 0, 1),
-    SANDBOX_YES, SANDBOX_NO,
-    SANDBOX_IF(BPF_JEQ, SYS_openat, 0, 4),
-    SANDBOX_LOAD(args[2]), SANDBOX_IF(BPF_JSET, WRITES, 1, 0), SANDBOX_YES, SANDBOX_NO,
+    SANDBOX_LOAD_HIGH(args[2]), SANDBOX_IF(BPF_JEQ, 0, 0, 1), SANDBOX_YES, SANDBOX_NO,
+    SANDBOX_IF(BPF_JEQ, SYS_openat, 0, 6), SANDBOX_LOAD(args[2]),
+    SANDBOX_IF(BPF_JSET, WRITES, 3, 0), SANDBOX_LOAD_HIGH(args[2]),
+    SANDBOX_IF(BPF_JEQ, 0, 0, 1), SANDBOX_YES, SANDBOX_NO,
 #ifdef __x86_64__
-    SANDBOX_IF(BPF_JEQ, SYS_open, 0, 4),
-    SANDBOX_LOAD(args[1]), SANDBOX_IF(BPF_JSET, WRITES, 1, 0), SANDBOX_YES, SANDBOX_NO,
+    SANDBOX_IF(BPF_JEQ, SYS_open, 0, 6), SANDBOX_LOAD(args[1]),
+    SANDBOX_IF(BPF_JSET, WRITES, 3, 0), SANDBOX_LOAD_HIGH(args[1]),
+    SANDBOX_IF(BPF_JEQ, 0, 0, 1), SANDBOX_YES, SANDBOX_NO,
 #endif
   };
   enum { HEAD = sizeof head / sizeof *head };
@@ -287,7 +293,9 @@ static int sandbox_set_system(const sandbox_step *s) {
 }
 
 #ifdef SANDBOX_ARCH
-enum { SANDBOX_WRITES, SANDBOX_FORKS, SANDBOX_SIGNALS, SANDBOX_CONNECTS, SANDBOX_SETS };
+enum {
+  SANDBOX_WRITES, SANDBOX_FORKS, SANDBOX_SIGNALS, SANDBOX_CONNECTS, SANDBOX_SETS, SANDBOX_LOOKS
+};
 
 static int sandbox_probe_filter(const sandbox_step *s) {
   struct rlimit limit;
@@ -299,12 +307,55 @@ static int sandbox_probe_filter(const sandbox_step *s) {
     case SANDBOX_SETS:
       got = getrlimit(RLIMIT_CORE, &limit) ? 0 : setrlimit(RLIMIT_CORE, &limit);
       break;
+    case SANDBOX_LOOKS:
+      got = syscall(SYS_prlimit64, sandbox.grader, RLIMIT_CORE, NULL, &limit);
+      break;
     case SANDBOX_FORKS:
       got = fork();
       if (!got) _exit(0);
       if (got > 0) waitpid((pid_t)got, NULL, 0);
   }
   return got == -1 && errno == EPERM;
+}
+#endif
+
+/* ---- Which files a process and its children may open: Landlock (Linux 5.13), without a
+   privilege. The numbers are those of <linux/landlock.h>, which is younger than some systems. */
+#define SANDBOX_FILES "Grade on Linux 5.13 or newer, with Landlock: lsm=landlock at boot."
+#ifdef __linux__
+enum {
+  SANDBOX_READ = 1 << 0 | 1 << 2 | 1 << 3,         /* execute, read a file, read a folder     */
+  SANDBOX_READ_FILE = 1 << 0 | 1 << 2,
+  SANDBOX_WRITE_FILE = 1 << 1 | 1 << 2,
+  SANDBOX_ALL = (1 << 13) - 1,
+  SANDBOX_TRUNCATE = 1 << 14                       /* since Linux 6.2                         */
+};
+static int sandbox_ruleset = -1;
+
+/* Nothing may be opened. Then sandbox_allow permits paths, and sandbox_set_files begins. */
+static int sandbox_begin_files(void) {
+  unsigned long long handled = SANDBOX_ALL;
+  long version = syscall(444, NULL, 0, 1);         /* landlock_create_ruleset                 */
+  if (version < 1) return 0;
+  if (version >= 3) handled |= SANDBOX_TRUNCATE;
+  sandbox_ruleset = (int)syscall(444, &handled, sizeof handled, 0);
+  return sandbox_ruleset >= 0;
+}
+/* What is not there is not permitted, which is no error. */
+static int sandbox_allow(const char *path, unsigned long long rights) {
+  struct { unsigned long long rights; int fd; } __attribute__((packed)) rule = { rights, -1 };
+  rule.fd = open(path, O_PATH | O_CLOEXEC);
+  if (rule.fd < 0) return errno == ENOENT;
+  int ok = syscall(445, sandbox_ruleset, 1, &rule, 0) == 0;  /* landlock_add_rule             */
+  close(rule.fd);
+  return ok;
+}
+static int sandbox_set_files(void) {
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(446, sandbox_ruleset, 0)) return 0;
+  close(sandbox_ruleset);
+  int fd = open("/etc/passwd", O_RDONLY);          /* which every user may read               */
+  if (fd >= 0) close(fd);
+  return fd < 0;
 }
 #endif
 
@@ -367,6 +418,8 @@ static const sandbox_step sandbox_steps[] = {
     sandbox_probe_filter, SANDBOX_CONNECTS, 0 },
   { "system calls", "setting a limit fails with EPERM", SANDBOX_KERNEL,
     sandbox_probe_filter, SANDBOX_SETS, 0 },
+  { "system calls", "reading the limits of another process fails with EPERM", SANDBOX_KERNEL,
+    sandbox_probe_filter, SANDBOX_LOOKS, 0 },
 #endif
   { NULL, NULL, NULL, NULL, 0, 0 }
 };

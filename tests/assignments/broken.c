@@ -116,6 +116,7 @@ long syscall(long number, ...) {
   for (int i = 0; i < 6; i++) a[i] = va_arg(rest, long);
   va_end(rest);
   if (number == SYS_capset) BREAK("capset", 0);
+  if (number == 444) BREAK("landlock", 0);
   if (number == SYS_close_range) BREAK("close_range", 0);
   return NEXT(long (*)(long, ...), "syscall")(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
