@@ -6,9 +6,12 @@ enum { A = @A@, D = @D@ };
 static const double C = @C@, T = @T@, E = @E@;
 
 void by_hand(double x, double y, double *L, double *dx, double *dy) {
-  *L = sqrt(A * x * x + D * y * y);
-  *dx = A * x / *L;
-  *dy = D * y / *L;
+  double u = A * x * x + D * y * y;
+  *L = @F@(u);
+  double sqrt_slope = 0.5 / sqrt(u), log_slope = 1 / u, atan_slope = 1 / (1 + u * u);
+  *dx = 2 * A * x * @F@_slope;
+  *dy = 2 * D * y * @F@_slope;
+  (void)sqrt_slope, (void)log_slope, (void)atan_slope;
 }
 
 double slope(double (*f)(const double *x), double *x, int i) {
@@ -23,12 +26,12 @@ double slope(double (*f)(const double *x), double *x, int i) {
 
 static void relu_forward(edf_node *y) {
   const edf_real *x = y->in[0]->value;
-  for (size_t i = 0; i < y->size; i++) y->value[i] = x[i] > 0 ? x[i] : C * x[i];
+  for (size_t i = 0; i < y->size; i++) y->value[i] = x[i] @G@ 0 ? x[i] : C * x[i];
 }
 static void relu_backward(edf_node *y) {
   const edf_real *x = y->in[0]->value;
   for (size_t i = 0; i < y->size; i++)
-    edf_addgrad(y->in[0], i, x[i] > 0 ? y->grad[i] : C * y->grad[i]);
+    edf_addgrad(y->in[0], i, x[i] @G@ 0 ? y->grad[i] : C * y->grad[i]);
 }
 edf_node *my_relu(edf_node *x) {
   return edf_compnode("MyRelu", relu_forward, relu_backward, x);
@@ -38,9 +41,9 @@ static void softmax_forward(edf_node *P) {
   int K = P->dim[1];
   for (int b = 0; b < P->dim[0]; b++) {
     const edf_real *s = P->in[0]->value + b * K;
-    edf_real *p = P->value + b * K, sum = 0, most = s[0];
-    for (int k = 1; k < K; k++) if (s[k] > most) most = s[k];
-    for (int k = 0; k < K; k++) sum += p[k] = exp((s[k] - most) / T);
+    edf_real *p = P->value + b * K, sum = 0, most = @Z@s[0];
+    for (int k = 1; k < K; k++) if (@Z@s[k] > most) most = @Z@s[k];
+    for (int k = 0; k < K; k++) sum += p[k] = exp((@Z@s[k] - most) / T);
     for (int k = 0; k < K; k++) p[k] /= sum;
   }
 }
@@ -51,7 +54,7 @@ static void softmax_backward(edf_node *P) {
     edf_real dot = 0;
     for (int k = 0; k < K; k++) dot += p[k] * g[k];
     for (int k = 0; k < K; k++)
-      edf_addgrad(P->in[0], (size_t)(b * K + k), p[k] * (g[k] - dot) / T);
+      edf_addgrad(P->in[0], (size_t)(b * K + k), @Z@p[k] * (g[k] - dot) / T);
   }
 }
 edf_node *my_softmax(edf_node *s) {

@@ -64,6 +64,7 @@ int grade_same(const char *what, double found, double expected);
    gradient that is not the derivative, in plain loops; a text's node against `define`. */
 double grade_forward(const grade_part *p);
 double grade_shifted(const grade_part *p, double shift);   /* the same, where x[0] is shifted */
+double grade_spread(const grade_part *p, double by);       /* where an entry a row is larger  */
 double grade_backward(const grade_part *p);
 double grade_gradient(const grade_part *p, const char *what,
                       void (*define)(double *grad, const double *r, const grade_tensor *x));

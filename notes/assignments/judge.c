@@ -235,8 +235,8 @@ static grade_tensor judge_value(judge_node *y) {
   y->line = (int)judge_next(&at, &left);
   op = (size_t)judge_next(&at, &left);
   for (size_t i = 0; i < op; i++) {
-    char c = (char)(int)judge_next(&at, &left);
-    if (i < sizeof y->op - 1) y->op[i] = c;
+    double c = judge_next(&at, &left);             /* no line of a report: see grade.c        */
+    if (i < sizeof y->op - 1) y->op[i] = c > ' ' && c < 127 ? (char)(int)c : '?';
   }
   v.rank = (int)judge_next(&at, &left);
   if (v.rank < 0 || v.rank > EDF_MAX_RANK) judge_no_answer();
@@ -305,6 +305,17 @@ double grade_shifted(const grade_part *p, double shift) {
   for (size_t i = 0; i < x->size; i++) x->value[i] -= shift;
   int same = judge_against(p, &y, &found);
   if (!same) printf("  where %g is added to each\n", shift);
+  return same;
+}
+
+double grade_spread(const grade_part *p, double by) {
+  judge_node y = judge_draw(p, 3);
+  grade_tensor *x = &y.x[0];
+  int K = x->dim[x->rank - 1];
+  for (int b = 0; b < (int)x->size / K; b++) x->value[b * K + (b + K - 1) % K] += by;
+  grade_tensor found = judge_value(&y);
+  int same = judge_against(p, &y, &found);
+  if (!same) printf("  where %g is added to one entry of each row\n", by);
   return same;
 }
 

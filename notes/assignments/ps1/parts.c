@@ -6,10 +6,13 @@
 
 const grade_variant grade_variants[] = {
   { "A", 2, 29, 1, NULL }, { "D", 2, 29, 1, NULL }, { "C", 0.05, 0.4, 0.01, NULL },
-  { "T", 1.5, 4, 0.1, NULL }, { "E", 0.05, 0.3, 0.01, NULL }, { NULL, 0, 0, 0, NULL }
+  { "T", 1.5, 4, 0.1, NULL }, { "E", 0.05, 0.3, 0.01, NULL },
+  /* Another function, side or sign needs another program, and not only another number. */
+  { "F", 0, 0, 0, "sqrt log atan" }, { "G", 0, 0, 0, "> <" }, { "Z", 0, 0, 0, "+ -" },
+  { NULL, 0, 0, 0, NULL }
 };
 
-/* ---- L = sqrt(A x^2 + D y^2), and its slopes: of the L that is asked for. */
+/* ---- L = F(A x^2 + D y^2), and its slopes: of the L that is asked for. */
 #ifdef GRADE_DESK
 static void call_by_hand(const double *in, double *out) {
   by_hand(in[0], in[1], &out[0], &out[1], &out[2]);
@@ -18,8 +21,10 @@ static void call_by_hand(const double *in, double *out) {
 #define call_by_hand NULL
 #endif
 
-static double root(double A, double x, double D, double y) {
-  return sqrt(A * x * x + D * y * y);
+static double curve(double A, double x, double D, double y) {
+  const char *F = grade_word("F");
+  double u = A * x * x + D * y * y;
+  return *F == 's' ? sqrt(u) : *F == 'l' ? log(u) : atan(u);
 }
 
 static double judge_by_hand(const grade_part *p) {
@@ -29,11 +34,11 @@ static double judge_by_hand(const grade_part *p) {
     double in[2] = { grade_uniform(-3, 3), grade_uniform(0.5, 3) };
     const double *out = grade_ask(in, 2, 3);
     double x = in[0], y = in[1], h = 1e-5;
-    double dx = root(A, x + h, D, y) - root(A, x - h, D, y);
-    double dy = root(A, x, D, y + h) - root(A, x, D, y - h);
+    double dx = curve(A, x + h, D, y) - curve(A, x - h, D, y);
+    double dy = curve(A, x, D, y + h) - curve(A, x, D, y - h);
     char where[64];
     snprintf(where, sizeof where, "at x = %.3g, y = %.3g", x, y);
-    if (!grade_same(edf_fmt("%s: L", where), out[0], root(A, x, D, y)) ||
+    if (!grade_same(edf_fmt("%s: L", where), out[0], curve(A, x, D, y)) ||
         !grade_same(edf_fmt("%s: dL/dx", where), out[1], dx / (2 * h)) ||
         !grade_same(edf_fmt("%s: dL/dy", where), out[2], dy / (2 * h))) return 0;
   }
@@ -80,20 +85,22 @@ static double judge_slope(const grade_part *p) {
 
 /* ---- Nodes */
 static void define_relu(grade_tensor *y, const grade_tensor *x) {
-  double C = grade_number("C");
+  double C = grade_number("C"), side = *grade_word("G") == '>' ? 1 : -1;
   grade_like(y, x);
   for (size_t i = 0; i < x->size; i++)
-    y->value[i] = x->value[i] > 0 ? x->value[i] : C * x->value[i];
+    y->value[i] = side * x->value[i] > 0 ? x->value[i] : C * x->value[i];
 }
 
 static void define_softmax(grade_tensor *P, const grade_tensor *s) {
-  double T = grade_number("T");
+  double T = grade_number("T") * (*grade_word("Z") == '+' ? 1 : -1);
   int K = s->dim[1];
   grade_like(P, s);
   for (int b = 0; b < s->dim[0]; b++) {
-    double sum = 0;
-    for (int k = 0; k < K; k++) sum += exp(s->value[b * K + k] / T);
-    for (int k = 0; k < K; k++) P->value[b * K + k] = exp(s->value[b * K + k] / T) / sum;
+    const double *row = s->value + b * K;
+    double sum = 0, most = row[0] / T;
+    for (int k = 0; k < K; k++) most = fmax(most, row[k] / T);
+    for (int k = 0; k < K; k++) sum += exp(row[k] / T - most);
+    for (int k = 0; k < K; k++) P->value[b * K + k] = exp(row[k] / T - most) / sum;
   }
 }
 
@@ -108,8 +115,12 @@ static void define_logloss(grade_tensor *l, const grade_tensor *in) {
   }
 }
 
-/* It is the same where 5000 is added to all scores: exp must not overflow. */
-static double judge_large(const grade_part *p) { return grade_shifted(p, 5000); }
+/* It is the same where 5000 is added to all scores. Where it is added to one, this one gets
+   all, or nothing. exp must not overflow, whichever is the greatest. */
+static double judge_large(const grade_part *p) {
+  return grade_shifted(p, 5000) && grade_shifted(p, -5000) && grade_spread(p, 5000) &&
+         grade_spread(p, -5000);
+}
 
 /* ---- Digits, drawn now: half of them come without their labels. */
 enum { TRAIN = 3000, TEST = 1000, MOST_WRONG = 10 };

@@ -9,7 +9,7 @@
 enum { A = 0, D = 0 };
 static const double C = 0, T = 0, E = 0;
 
-/* 1. L = sqrt(A x^2 + D y^2), dL/dx and dL/dy. */
+/* 1. L = F(A x^2 + D y^2), dL/dx and dL/dy. F is on your handout. */
 void by_hand(double x, double y, double *L, double *dx, double *dy) {
   (void)x, (void)y, (void)L, (void)dx, (void)dy, (void)A, (void)D;
   NOT_IMPLEMENTED();
@@ -21,7 +21,7 @@ double slope(double (*f)(const double *x), double *x, int i) {
   NOT_IMPLEMENTED();
 }
 
-/* 3. y = x where x > 0, else C x. */
+/* 3. y = x on one side of 0, else C x. */
 static void relu_forward(edf_node *y) {
   (void)y, (void)C;
   NOT_IMPLEMENTED();
@@ -34,7 +34,7 @@ edf_node *my_relu(edf_node *x) {
   return edf_compnode("MyRelu", relu_forward, relu_backward, x);
 }
 
-/* 4. P[b,k] = exp(s[b,k]/T) / sum_J exp(s[b,J]/T); P->in[0] is s. */
+/* 4. P[b,k] = exp(s[b,k]/T) / sum_J exp(s[b,J]/T), or with -s; P->in[0] is s. */
 static void softmax_forward(edf_node *P) {
   (void)P, (void)T;
   NOT_IMPLEMENTED();

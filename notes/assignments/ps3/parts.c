@@ -4,7 +4,7 @@
 #include <math.h>
 
 const grade_variant grade_variants[] = {
-  { "S", 1, 3, 1, NULL }, { "D", 1, 2, 1, NULL }, { "P", 0, 0, 0, "2 3 4 6" },
+  { "S", 2, 3, 1, NULL }, { "D", 1, 2, 1, NULL }, { "P", 0, 0, 0, "2 3 4 6" },
   { "A", 1.5, 5, 0.1, NULL }, { "R", 0.15, 0.6, 0.01, NULL }, { "E", 0.01, 0.09, 0.01, NULL },
   { "B", 0.8, 0.95, 0.01, NULL }, { NULL, 0, 0, 0, NULL }
 };
