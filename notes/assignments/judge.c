@@ -247,17 +247,25 @@ static grade_tensor judge_value(judge_node *y) {
   return v;
 }
 
-/* With q there before, and r behind: the value, then the gradients. */
-static const double *judge_gradients(const judge_node *y, const double *q, const double *r,
-                                     size_t size) {
-  size_t n = 3 + y->n_values, got;
-  double *request = judge_request(y, 2, y->n_grads + size);
+/* With q there before, and r behind: the value, then the gradients. If value is not NULL, the
+   student's backward runs with it in y->value. */
+static const double *judge_gradients_at(const judge_node *y, const double *value,
+                                        const double *q, const double *r, size_t size) {
+  size_t n = 3 + y->n_values, got, given = value ? size : 0;
+  double *request = judge_request(y, value ? 3 : 2, y->n_grads + given + size);
   if (q) memcpy(request + n, q, y->n_grads * sizeof *q);
-  memcpy(request + n + y->n_grads, r, size * sizeof *r);
-  double *reply = judge_get(request, n + y->n_grads + size, size + y->n_grads, &got);
+  n += y->n_grads;
+  if (value) memcpy(request + n, value, size * sizeof *value);
+  n += given;
+  memcpy(request + n, r, size * sizeof *r);
+  double *reply = judge_get(request, n + size, size + y->n_grads, &got);
   free(request);
   if (got != size + y->n_grads) judge_no_answer();
   return reply;
+}
+static const double *judge_gradients(const judge_node *y, const double *q, const double *r,
+                                     size_t size) {
+  return judge_gradients_at(y, NULL, q, r, size);
 }
 
 static void judge_print_node(const judge_node *y) {
@@ -319,10 +327,14 @@ double grade_spread(const grade_part *p, double by) {
   return same;
 }
 
-/* ---- The student's backward against the student's own forward: a node here, whose functions
-   ask the student's. So the check is edf_gradcheck, and so are its words. */
+/* ---- The student's backward against the formula of the handout, or if there is none against
+   the student's own forward: a node here, whose functions ask the student's. So the check is
+   edf_gradcheck, and so are its words. With a formula, the student's backward gets y->value by
+   it, so that a wrong forward costs nothing here. */
 static judge_node far;
 static grade_tensor far_value;
+static void (*far_define)(grade_tensor *y, const grade_tensor *in);   /* the formula, or NULL */
+static const double *far_by_formula(void) { return far_define ? far_value.value : NULL; }
 
 static void far_shape(edf_node *y) {
   y->rank = far_value.rank;
@@ -336,6 +348,12 @@ static void far_read(edf_node *y) {
 
 static void far_forward(edf_node *y) {
   far_read(y);
+  if (far_define) {
+    memset(far_value.value, 0, (1 << 16) * sizeof *far_value.value);
+    far_define(&far_value, far.x);
+    memcpy(y->value, far_value.value, y->size * sizeof *y->value);
+    return;
+  }
   grade_tensor v = judge_value(&far);
   if (v.size != y->size) judge_no_answer();
   memcpy(y->value, v.value, v.size * sizeof *v.value);
@@ -344,17 +362,19 @@ static void far_forward(edf_node *y) {
 
 static void far_backward(edf_node *y) {
   far_read(y);
-  const double *g = judge_gradients(&far, NULL, y->grad, y->size) + y->size;
+  const double *g = judge_gradients_at(&far, far_define ? y->value : NULL, NULL, y->grad,
+                                       y->size) + y->size;
   for (int k = 0; k < far.n; k++)
     if (!far.classes[k])
       for (size_t i = 0; i < far.x[k].size; i++) edf_addgrad(y->in[k], i, *g++);
 }
 
-static edf_node *far_input(int k) {
+/* Of all tensors with a gradient, only `row` gets one, or all if it is -1. */
+static edf_node *far_input(int k, int row) {
   grade_tensor *x = &far.x[k];
-  edf_node *here = far.classes[k] ? edf_input("%s", far.decl[k])
-                                  : edf_parameter("%s", far.decl[k]);
-  if (far.classes[k]) edf_feed(here, x->value, x->rank ? x->dim[0] : 1);
+  int is_input = far.classes[k] || (row >= 0 && k != row);
+  edf_node *here = is_input ? edf_input("%s", far.decl[k]) : edf_parameter("%s", far.decl[k]);
+  if (is_input) edf_feed(here, x->value, x->rank ? x->dim[0] : 1);
   else memcpy(here->value, x->value, x->size * sizeof *x->value);
   /* The node gets copies: what is fed, or moved, are these. */
   x->value = (double *)judge_memory(x->size * sizeof *x->value);
@@ -368,8 +388,9 @@ static int far_adds(int *gives) {
   double *r = (double *)judge_memory(size * sizeof *r);
   for (size_t i = 0; i < n; i++) q[i] = grade_uniform(1, 2);
   for (size_t i = 0; i < size; i++) r[i] = grade_uniform(-1, 1);
-  const double *without = judge_gradients(&far, NULL, r, size) + size;
-  const double *with = judge_gradients(&far, q, r, size) + size;
+  const double *value = far_by_formula();
+  const double *without = judge_gradients_at(&far, value, NULL, r, size) + size;
+  const double *with = judge_gradients_at(&far, value, q, r, size) + size;
   for (size_t i = 0; i < n; i++) {
     *gives |= without[i] != 0;
     if (without[i] - without[i] != 0) {
@@ -386,20 +407,39 @@ static int far_adds(int *gives) {
   return 1;
 }
 
+/* Each tensor with a gradient is a row: a share of the points. */
+static double judge_rows(void) {
+  int rows = 0, right = 0;
+  double *kept[GRADE_INPUTS];
+  for (int k = 0; k < far.n; k++) kept[k] = far.x[k].value;
+  for (int row = 0; row < far.n; row++) {
+    edf_node *x[GRADE_INPUTS + 1] = { NULL };
+    if (far.classes[row]) continue;
+    edf_clear();
+    for (int k = 0; k < far.n; k++) far.x[k].value = kept[k];
+    for (int k = 0; k < far.n; k++) x[k] = far_input(k, row);
+    edf_node *y = edf_compnode_at(judge.file, far.line, far.op, far_shape, far_forward,
+                                  far_backward, x[0], x[1], x[2], x[3], (edf_node *)0);
+    edf_forward();
+    rows++;
+    right += edf_gradcheck(y) < 1e-6;
+  }
+  return (double)right / rows;
+}
 double grade_backward(const grade_part *p) {
-  edf_node *x[GRADE_INPUTS + 1] = { NULL };
   int gives = 0;
   far = judge_draw(p, 3);
-  far_value = judge_value(&far);
+  far_define = p->define;
+  far_value = judge_value(&far);                   /* where it was built, and what            */
+  if (far_define) {
+    far_value.value = (double *)judge_memory((1 << 16) * sizeof *far_value.value);
+    far_define(&far_value, far.x);
+  }
   if (!far_adds(&gives)) return 0;
-  for (int k = 0; k < far.n; k++) x[k] = far_input(k);
-  edf_node *y = edf_compnode_at(judge.file, far.line, far.op, far_shape, far_forward,
-                                far_backward, x[0], x[1], x[2], x[3], (edf_node *)0);
-  edf_forward();
-  int right = edf_gradcheck(y) < 1e-6;
-  if (right && !gives)
+  double share = judge_rows();
+  if (share > 0 && !gives)
     printf("forward gives the same for all inputs: there is nothing to differentiate\n");
-  return right && gives;
+  return gives ? share : 0;
 }
 
 grade_run grade_node(const grade_part *p, int batch, int training) {
@@ -459,18 +499,82 @@ double grade_equation(const grade_part *p) {
   return same;
 }
 
-/* What it reads are parameters here: an answer may leave out inputs. */
-double grade_answer(const char *text) {
-  edf_page own = { NULL, 0 };
-  for (const char *c = text; *c;) {
-    int is_input = !strncmp(c, "input ", 6);
-    edf_write(&own, "%.*s", is_input ? 10 : 1, is_input ? "parameter " : c);
-    c += is_input ? 6 : 1;
+/* Writes a program, with number `row` of its inputs as a parameter. Returns how many it has. */
+static int judge_with_parameter(edf_page *to, const char *text, int row) {
+  const char *at = text + strspn(text, " ");
+  int n = 0, depth = 0;
+  if (!strncmp(at, "input ", 6))
+    for (at += 5; *at && *at != '\n'; n++) {
+      const char *from = at + strspn(at, " ,");
+      for (at = from; *at && *at != '\n' && (depth || *at != ','); at++)
+        depth += (*at == '[') - (*at == ']');
+      edf_write(to, "%s %.*s\n", n == row ? "parameter" : "input", (int)(at - from), from);
+    }
+  edf_write(to, "%s", at);
+  return n;
+}
+static int judge_is_leaf(const char *name, size_t n) {
+  for (int k = 0; k < edf.n_inputs + edf.n_parameters; k++) {
+    const edf_node *x = k < edf.n_inputs ? edf.inputs[k] : edf.parameters[k - edf.n_inputs];
+    if (strlen(x->name) == n && !strncmp(x->name, name, n)) return 1;
   }
-  edf_node *y = edf_equations_at("the handout", 1, "%s", own.at);
-  for (int k = 0; k < edf.n_parameters; k++)
-    for (size_t i = 0; i < edf.parameters[k]->size; i++)
-      edf.parameters[k]->value[i] = grade_uniform(-1, 1);
-  edf_forward();
-  return edf_check_backward(y, grade_ask_text()) < 1e-6;
+  return 0;
+}
+/* Writes the lines of an answer without those for gradients of other tensors than `name`. */
+static void judge_write_row(edf_page *to, const char *answer, const char *name) {
+  while (*answer) {
+    const char *from = answer + strspn(answer, " ");
+    if (!strncmp(from, "for ", 4)) from += strcspn(from, ":\n");      /* for b,i: x.grad ...  */
+    from += strspn(from, ": ");
+    size_t all = strcspn(answer, "\n"), n = strcspn(from, ".[ =\n");
+    int other = strlen(name) != n || strncmp(from, name, n);
+    if (strncmp(from + n, ".grad", 5) || !other || !judge_is_leaf(from, n))
+      edf_write(to, "%.*s\n", (int)all, answer);
+    answer += all + (answer[all] == '\n');
+  }
+}
+/* Writes the declarations of the weights of a text, which are not among its inputs. Number
+   `row` is a parameter, and the others are inputs. */
+static void judge_declare_weights(edf_page *to, const edf_page *weights, int row) {
+  int n = 0;
+  for (const char *at = weights->at; at && *at; n++) {
+    size_t all = strcspn(at, "\n");
+    edf_write(to, "%s %.*s\n", n == row ? "parameter" : "input", (int)all, at);
+    at += all + (at[all] == '\n');
+  }
+}
+/* Each tensor, an input or a weight of the text, is a row: a share of the points. */
+double grade_answer(const char *text) {
+  const char *answer = grade_ask_text();
+  edf_page own = { NULL, 0 };
+  int right = 0, inputs = judge_with_parameter(&own, text, -1);
+  edf_equations_at("the handout", 1, "%s", own.at);
+  int rows = inputs + edf.n_parameters;
+  char *names = (char *)judge_memory(100 * (size_t)edf.n_parameters);
+  for (int k = 0; k < edf.n_parameters; k++) {
+    const edf_node *w = edf.parameters[k];
+    sprintf(names + strlen(names), "%.20s", w->name);
+    for (int d = 0; d < w->rank; d++)
+      sprintf(names + strlen(names), "%c%d", d ? ',' : '[', w->dim[d]);
+    strcat(names, w->rank ? "]\n" : "\n");
+  }
+  edf_page weights = { names, strlen(names) };
+  edf_clear();
+  for (int row = 0; row < rows; row++) {
+    edf_page all = { NULL, 0 }, lines = { NULL, 0 };
+    judge_declare_weights(&all, &weights, row - inputs);
+    judge_with_parameter(&all, text, row);
+    edf_node *y = edf_equations_at("the handout", 1, "%s", all.at);
+    judge_write_row(&lines, answer, edf.parameters[0]->name);
+    for (int k = 0; k <= edf.n_inputs; k++) {
+      edf_node *x = k < edf.n_inputs ? edf.inputs[k] : edf.parameters[0];
+      double *v = k < edf.n_inputs ? (double *)judge_memory(x->size * sizeof *v) : x->value;
+      for (size_t i = 0; i < x->size; i++) v[i] = grade_uniform(-1, 1);
+      if (k < edf.n_inputs) edf_feed(x, v, x->rank ? x->dim[0] : 1);
+    }
+    edf_forward();
+    right += edf_check_backward(y, lines.at ? lines.at : "") < 1e-6;
+    edf_clear();
+  }
+  return (double)right / rows;
 }
