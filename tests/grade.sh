@@ -89,6 +89,40 @@ kit() {
   verdict $? kit
 }
 
+# The zip, in an empty folder, as the service runs it.
+gradescope() {
+  home=$dir/autograder why='no zip'
+  command -v python3 > /dev/null || { echo 'skip grade-gradescope: no python3'; return; }
+  rm -rf "$home"
+  mkdir -p "$home/source" "$home/submission"
+  make -s -C notes/assignments gradescope PS=1 OUT="$home/ps1.zip" > "$dir/out" 2>&1 &&
+    python3 -m zipfile -e "$home/ps1.zip" "$home/source"
+  mkdir -p "$home/source/build/grade"
+  cp "$dir/build/edf.o" "$home/source/build/grade"     # it takes long
+  printf '%s' '{"id": 7, "assignment": {"title": "PS1"}, "submission_method": "upload", ' \
+    '"users": [{"email": "ann@example.edu", "id": 1, "name": "Ann"}, ' \
+    '{"email": "bob@example.edu", "id": 2}], "previous_submissions": []}' \
+    > "$home/submission_metadata.json"
+  cp "$dir/ps1.c" "$home/submission"
+  why='its results'
+  [ -z "$no_sandbox" ] || sed -i.was "s/args=$/args=$no_sandbox/" "$home/source/run_autograder"
+  (cd / && AUTOGRADER=$home sh "$home/source/setup.sh" &&
+    AUTOGRADER=$home sh "$home/source/run_autograder") > "$dir/out" 2>&1
+  python3 - "$home/results/results.json" >> "$dir/out" 2>&1 <<'END'
+import json, sys
+r = json.load(open(sys.argv[1]))
+assert r["score"] == 100 and len(r["tests"]) == 10, r
+assert all(t["score"] == t["max_score"] > 0 and t["name"] for t in r["tests"]), r
+END
+  verdict $? gradescope
+  why='another student has the same numbers'
+  sed 's/ann@/bob@/' "$home/submission_metadata.json" > "$home/other" &&
+    mv "$home/other" "$home/submission_metadata.json"
+  AUTOGRADER=$home sh "$home/source/run_autograder" > "$dir/out" 2>&1
+  has 'id bob' && ! has '^total  *100 of 100 '
+  verdict $? gradescope-another-student
+}
+
 # The problem of notes/assignments/README.md, as it stands there, with a solution.
 own() {
   why='the problem of README.md has not all points'
@@ -371,7 +405,7 @@ handout ps1 "$answers/ps1.c" > "$dir/ps1.c"
 graded ps1 "$dir/ps1.c" ann '--part slope'
 has '^grade: refused' && no_sandbox=--no-sandbox
 
-for set in ${*:-ps1 ps2 ps3 ps4 ps5 ps6 kit own hostiles sandbox}; do
+for set in ${*:-ps1 ps2 ps3 ps4 ps5 ps6 kit gradescope own hostiles sandbox}; do
   case $set in
     ps*) solution $set; wrong $set ;;
     *) $set ;;
