@@ -175,7 +175,9 @@ static edf_statistics edf_doctor__stats(edf_node *x) {
   return edf_statistics_of(edf_value(x), x->size);
 }
 static double edf_doctor__norm(const edf_real *v, size_t n) {
-  return edf_statistics_of(v, n).norm;
+  double squares = 0;
+  for (size_t i = 0; i < n; i++) squares += (double)v[i] * (double)v[i];
+  return sqrt(squares);
 }
 static int edf_doctor__last_dim(const edf_node *x) { return x->rank ? x->dim[x->rank - 1] : 1; }
 /* Returns 1 if v, which has p's shape, is the same along index k. */
@@ -373,11 +375,12 @@ static int edf_doctor__is_other_data(edf_doctor__doctor *d, edf_node *x) {
   if (edf_doctor__looks_up(edf_doctor__user_of(x, 0))) return 0;
   edf_statistics all = edf_statistics_of(n->before, n->n);
   const edf_real *v = edf_value(x);
-  d->s = edf_doctor__stats(x);
+  if (rows > 256) rows = 256;
+  d->s = edf_statistics_of(v, rows * row);
   d->a = all.mean;
   d->b = all.deviation;
   if (d->s.bad || !(d->s.deviation > 0)) return 0;
-  for (size_t k = 0; k < row && !edf_doctor__are_whole(v, x->size); k++) {
+  for (size_t k = 0; k < row && !edf_doctor__are_whole(v, rows * row); k++) {
     double mean = 0, its_mean = 0, squares = 0;
     for (size_t b = 0; b < rows; b++) mean += (double)v[b * row + k] / (double)rows;
     for (size_t b = 0; b < its_rows; b++)
@@ -407,7 +410,7 @@ static int edf_doctor__has_constant(edf_doctor__doctor *d, edf_node *x) {
 /* Above 20 a first layer saturates, or its steps are too large. */
 static int edf_doctor__is_scaled_badly(edf_doctor__doctor *d, edf_node *x) {
   const edf_node *user = edf_doctor__user_of(x, 0);
-  if (!edf_doctor__is_look(d) || edf_doctor__looks_up(user) || !user->about) return 0;
+  if ((d->step > 3 && d->step % 50) || edf_doctor__looks_up(user) || !user->about) return 0;
   edf_statistics s = d->s = edf_doctor__stats(x);
   int is_large = s.greatest > 20 || s.least < -20;
   int is_far = x->size >= 16 && fabs(s.mean) > 3 * s.deviation && fabs(s.mean) > 0.5;
