@@ -38,6 +38,13 @@ solution() {
   graded $1 "$dir/$1.c" ann
   has '^total  *100 of 100 '
   verdict $? $1-solution
+  case $1 in ps1)
+    why='a question has other parts'
+    graded $1 "$dir/$1.c" ann '--part 4'
+    [ "$(grep -c '^softmax' "$dir/out")" = 3 ] && has '^total  *25 of 100 '
+    verdict $? $1-question ;;
+  esac
+  why='it has not all points'
   case $1 in ps1|ps2)                          # the numbers of ann are not those of bob
     graded $1 "$dir/$1.c" bob
     ! has '^total  *100 of 100 ' && has '^total '
@@ -87,6 +94,23 @@ kit() {
     { ./mine; make -s grade ID=ann ARGS=$no_sandbox; }) > "$dir/out" 2>&1
   has 'not implemented' && has '^total  *[0-9] of 100 '
   verdict $? kit
+}
+
+# A table of the mistakes of three students
+class() {
+  why='the table'
+  rm -rf "$dir/class" "$dir/class.reports"
+  for id in ann bob 'eve'; do mkdir -p "$dir/class/$id"; done
+  cp "$dir/ps1.c" "$dir/class/ann"
+  "$dir/build/ps1-grade" --handout "$answers/ps1.c" --id bob |
+    sed 's/    edf_addgrad(y->in\[0\], i, x.*/    edf_addgrad(y->in[0], i, y->grad[i]);/' > "$dir/class/bob/ps1.c"
+  cp notes/assignments/ps1/ps1.c "$dir/class/eve"
+  make -s -C notes/assignments class PS=1 DIR="$dir/class" BUILD="$dir/build" ARGS="$no_sandbox" \
+    > "$dir/out" 2>&1
+  has '^3 submissions, 63.3 points' && has '^relu: backward  *1  *2  *3.3 of 10' &&
+    has '    1 x a mask or a case is missing' && has '    1 x not implemented' &&
+    has '^softmax: forward  *2  *1 '
+  verdict $? class
 }
 
 # The zip, in an empty folder, as the service runs it.
@@ -405,7 +429,7 @@ handout ps1 "$answers/ps1.c" > "$dir/ps1.c"
 graded ps1 "$dir/ps1.c" ann '--part slope'
 has '^grade: refused' && no_sandbox=--no-sandbox
 
-for set in ${*:-ps1 ps2 ps3 ps4 ps5 ps6 kit gradescope own hostiles sandbox}; do
+for set in ${*:-ps1 ps2 ps3 ps4 ps5 ps6 kit class gradescope own hostiles sandbox}; do
   case $set in
     ps*) solution $set; wrong $set ;;
     *) $set ;;

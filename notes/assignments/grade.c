@@ -1,7 +1,7 @@
 /* grade.c - runs a student's file and judges it, part by part; make grade calls it so:
 
      grade FILE --id ID [--gradescope FILE] [--json FILE] [--autolab] [--seed N] [--part NAME]
-                        [--no-sandbox]
+                        [--no-sandbox]       NAME: a part, or the number of a question
      grade --handout FILE --id ID         the handout with the numbers of this id
 
    The score belongs to this process, which runs no code of the student's and tells it nothing.
@@ -651,8 +651,20 @@ static void grade_print_numbers(void) {
   printf("\n");
 }
 
+/* Returns the number of a question. Its parts begin with the same word. */
+static int grade_question(int part) {
+  int n = 1;
+  for (int i = 1; i <= part; i++) {
+    size_t word = strcspn(grade_parts[i].name, " :");
+    n += word != strcspn(grade_parts[i - 1].name, " :") ||
+         strncmp(grade_parts[i].name, grade_parts[i - 1].name, word) != 0;
+  }
+  return n;
+}
 static int grade_is_chosen(int part) {
-  return !grade.part || !strcmp(grade.part, grade_parts[part].name);
+  if (!grade.part || !strcmp(grade.part, grade_parts[part].name)) return 1;
+  return grade.part[strspn(grade.part, "0123456789")] == 0 &&
+         grade_question(part) == atoi(grade.part);
 }
 
 static void grade_all(const char *file) {
