@@ -116,7 +116,7 @@ static void feed(program p, int step, int rows) {
   if (p != LABELS_STAY || step == 0) edf_feed(y, (p == HALF_LOSS ? ts : ys) + at, rows);
 }
 static int without_doctor;
-static edf_real weights[2000];                   /* after the training */
+static edf_real weights[20000];                   /* after the training */
 static void train(program p, int steps) {
   build(p);
   if (!without_doctor) edf_doctor(loss);
