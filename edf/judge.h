@@ -21,10 +21,11 @@ extern "C" {
    s.grad and the first values of the other gradients are random. Each tensor on the right of
    y's line is an input. If a submitted line reads Z.grad, the backward includes the line of Z.
    A name on the left without .grad is a helper. Either all gradients of Parameters have the
-   factor (1/B), or none has it: B is the size of y's first index. Inputs may be left out. The
-   call prints a line for each tensor and shows a mistake with a caret. It returns the worst
-   relative error, or 1 if a gradient is missing or a line is unreadable. At its end it restores
-   the graph, so that it changes nothing. */
+   factor (1/B), or none has it: B is the size of y's first index. Lines without a division, a
+   mean and a decimal number do not have it. Inputs may be left out. The call prints a line for
+   each tensor and shows a mistake with a caret. It returns the worst relative error, or 1 if a
+   gradient is missing or a line is unreadable. At its end it restores the graph, so that it
+   changes nothing. */
 double edf_check_backward(edf_node *y, const char *lines);
 #ifdef EDF_NO_DEBUG                      /* The check returns 0.                              */
 static inline double edf_judge__no_answer(const edf_node *y) { (void)y; return 0; }
@@ -751,9 +752,17 @@ static double edf_judge__report_answer(edf_judge__answer *a, edf_judge__answered
   return error;
 }
 
+/* Returns 1 if the text could have the factor 1/B: it has a division, a mean or a decimal
+   number. Else a missing 2 would be right if B is 2. */
+static int edf_judge__divides(const char *text) {
+  for (const char *c = text; *c; c++)
+    if (*c == '/' || (*c == '.' && c[1] >= '0' && c[1] <= '9')) return 1;
+  return strstr(text, "mean") != NULL;
+}
 /* Gives all Parameters the better of the scales 1 and 1/B. Then reports on all tensors. */
 static double edf_judge__judge_answer(edf_judge__answer *a) {
-  double worst = a->unreadable > 0, B = a->y->rank ? a->y->dim[0] : 1;
+  double worst = a->unreadable > 0;
+  double B = a->y->rank && edf_judge__divides(a->text) ? a->y->dim[0] : 1;
   int with_B = edf_judge__count_wrong(1 / B), without = edf_judge__count_wrong(1);
   if (with_B < without) edf_judge__count_wrong(1 / B);
   double either = with_B > without ? 1 : 1 / B;

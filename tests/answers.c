@@ -216,4 +216,23 @@ TEST(gradients_of_inputs_may_be_missing) {
   WORDS(captured, "FAIL|W.grad: missing");
 }
 
+/* A missing 2 is no 1/B, also if B is 2. */
+static void halved(const char *answer, int accepted) {
+  edf_real data[6] = { 1, -2, 3, 4, 5, -6 };
+  Parameter *x = edf_parameter("x[2,3]");
+  memcpy(x->value, data, sizeof data);
+  CompNode *y = Equations("y[b,i] = x[b,i]^2");
+  Forward();
+  double error = 1;
+  CAPTURE(error = edf_check_backward(y, answer));
+  CHECK((error < right) == accepted, "%s: %g", answer, error);
+  if (!accepted) harness_words(__FILE__, __LINE__, captured, "wrong factor: insert (2) here");
+  edf_clear();
+}
+TEST(a_missing_factor_is_no_batch) {
+  halved("x.grad[b,i] += 2 y.grad[b,i] x[b,i]", 1);
+  halved("x.grad[b,i] += (2/B) y.grad[b,i] x[b,i]", 1);
+  halved("x.grad[b,i] += y.grad[b,i] x[b,i]", 0);
+}
+
 int main(void) { return harness_main(); }
