@@ -392,7 +392,8 @@ static int edf_doctor__is_other_data(edf_doctor__doctor *d, edf_node *x) {
   return fabs(d->s.mean - all.mean) > all.deviation || d->s.deviation > 3 * all.deviation ||
          d->s.deviation < all.deviation / 3;
 }
-/* A number of each row is the same in this batch and the one before, and neither 0 nor 1. */
+/* A number of each row is the same in this batch and the one before. 0 may be a margin, and 1
+   the factor of a bias. */
 static int edf_doctor__has_constant(edf_doctor__doctor *d, edf_node *x) {
   const edf_real *v = edf_value(x), *old = d->n->before;
   size_t rows = (size_t)x->dim[0], row = x->size / rows;
@@ -403,7 +404,7 @@ static int edf_doctor__has_constant(edf_doctor__doctor *d, edf_node *x) {
     while (b < rows && v[b * row + k] == v[k] && old[b * row + k] == v[k]) b++;
     d->a = (double)k;
     d->b = (double)v[k];
-    if (b == rows && d->b != 1) return 1;
+    if (b == rows && d->b != 0 && d->b != 1) return 1;
   }
   return 0;
 }

@@ -59,8 +59,8 @@ static void nothing(void) {}
 
 /* ---- The programs */
 typedef enum {
-  HEALTHY, SMALL_RATE, SHUFFLED_ROWS, RANDOM_LABELS, SAME_ROWS, LABELS_STAY, CODED, OTHER_TEST,
-  FAINT, DECAY, MIXED, HALF_LOSS, WRONG_BACKWARD, DEAD,
+  HEALTHY, SMALL_RATE, SHUFFLED_ROWS, RANDOM_LABELS, SAME_ROWS, LABELS_STAY, CODED, COLUMN,
+  OTHER_TEST, FAINT, DECAY, MIXED, HALF_LOSS, WRONG_BACKWARD, DEAD,
   /* healthy */
   RESIDUAL, DROPOUT, NORM, FROZEN, ONE_ROW, ALL_ROWS, SIGN, UPDATE, ADAM
 } program;
@@ -101,6 +101,7 @@ static void build(program p) {
   }
   for (int b = 0; p == RANDOM_LABELS && b < ROWS; b++) ys[b] = (edf_real)edf_below(CLASSES);
   for (int b = 0; p == CODED && b < ROWS; b += 7) xs[b][b % WIDE] = -99;
+  for (int b = 0; p == COLUMN && b < ROWS; b++) xs[b][7] = (edf_real)0.25;
   x = edf_input_at("hw1.c", 1, "x[b,%d]", WIDE);
   y = edf_input_at("hw1.c", 2, "y[b]");
   CompNode *h = hidden(p);
@@ -172,6 +173,7 @@ TEST(a_mistake_is_found_by_an_experiment) {
 }
 TEST(a_mistake_is_found_by_a_rule) {
   hears("coded", CODED, 320, "step 1: the number -99 in |\"x\"");
+  hears("column", COLUMN, 30, "step 20: number 7 of each row of x is 0.25 in all rows");
   hears("other test", OTHER_TEST, 320, "a test has other numbers|in training: mean");
   hears("faint", FAINT, 20, "step 1: the rows of h hardly differ");
   hears("decay", DECAY, 320, "step 300: w1 has shrunk to");
