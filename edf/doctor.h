@@ -343,14 +343,18 @@ static int edf_doctor__is_left(edf_doctor__doctor *d, edf_node *y) {
   return d->n->same >= EDF_DOCTOR__CLOSE - 1 && !edf_doctor__note_of(d, x)->same &&
          !edf_doctor__is_sorted(edf_value(y), y->size);
 }
+/* Returns 1 if all Inputs had the same values in all looks. */
+static int edf_doctor__has_one_batch(edf_doctor__doctor *d) {
+  for (int i = 0; i < edf.n_inputs; i++)
+    if (edf.inputs[i]->active &&
+        edf_doctor__note_of(d, edf.inputs[i])->same < EDF_DOCTOR__CLOSE - 1) return 0;
+  return 1;
+}
 /* A program with all its rows in a batch often feeds them once. It seldom has 64 rows. If it is
    not certain, it is no finding. */
 static int edf_doctor__is_same_batch(edf_doctor__doctor *d, edf_node *x) {
   int rows = x->dim[0], round = rows <= 256 && !(rows & (rows - 1));
-  if (d->step != EDF_DOCTOR__CLOSE || rows < 16) return 0;
-  for (int i = 0; i < edf.n_inputs; i++)
-    if (edf.inputs[i]->active &&
-        edf_doctor__note_of(d, edf.inputs[i])->same < EDF_DOCTOR__CLOSE - 1) return 0;
+  if (d->step != EDF_DOCTOR__CLOSE || rows < 16 || !edf_doctor__has_one_batch(d)) return 0;
   d->a = rows;
   d->b = (double)d->step;
   if (round && d->feeds_in_a_row >= EDF_DOCTOR__CLOSE - 1) return 1;
@@ -360,9 +364,7 @@ static int edf_doctor__is_same_batch(edf_doctor__doctor *d, edf_node *x) {
 /* Every step had the same rows, and the loss of a test is far above theirs. */
 static int edf_doctor__is_only_batch(edf_doctor__doctor *d, edf_node *x) {
   edf_node *loss = d->part[EDF_DOCTOR__LOSS];
-  for (int i = 0; i < edf.n_inputs; i++)
-    if (edf.inputs[i]->active &&
-        edf_doctor__note_of(d, edf.inputs[i])->same < EDF_DOCTOR__CLOSE - 1) return 0;
+  if (!edf_doctor__has_one_batch(d)) return 0;
   d->a = loss->ran == edf.feeds ? edf_doctor__stats(loss).mean : 0;
   d->b = d->last;
   return x && d->a > 3 * fabs(d->last) + 0.3 * fabs(d->first);
@@ -798,7 +800,7 @@ static const struct {
 
 /* Prints a finding about x, and counts it. */
 static void edf_doctor__report(edf_doctor__doctor *d, const edf_node *x, const char *text,
-                            const char *hint) {
+                               const char *hint) {
   edf_page page = { NULL, 0 };
   edf_write(&page, "doctor: step %ld: %s\n", d->step, text);
   if (x) edf_write(&page, "  ");
@@ -1171,10 +1173,12 @@ static void edf_doctor__plan(edf_doctor__trial *t, double seconds) {
 }
 
 /* ---- The gradient. Along the gradient of a Parameter the loss has the slope |g|. */
-/* Returns the slope by central differences. At the end p has its values again. */
-static double edf_doctor__slope(const edf_doctor__trial *t, edf_node *p, double step) {
+/* Returns the slope by central differences. At the end p has its values again. The gradient of
+   p has the norm `norm`. */
+static double edf_doctor__slope(const edf_doctor__trial *t, edf_node *p, double norm,
+                                double step) {
   const edf_real *from = edf_doctor__note_of(t->d, p)->start, *g = edf_grad(p);
-  double norm = edf_doctor__norm(g, p->size), rise = 0;
+  double rise = 0;
   for (int side = -1; side <= 1; side += 2) {
     for (size_t i = 0; i < p->size; i++)
       p->value[i] = (edf_real)((double)from[i] + side * step * (double)g[i] / norm);
@@ -1199,7 +1203,7 @@ static void edf_doctor__check_gradients(const edf_doctor__trial *t, edf_page *to
     double most = edf_doctor__norm(edf_value(p), p->size) + 0.1 * sqrt((double)p->size);
     double h = fmin(3e-3 * (size + 0.1) / g, 0.02 * most);
     if (!(g > 0) || h * g < 1e-4 * size) continue;           /* Rounding would hide it.       */
-    double wide = edf_doctor__slope(t, p, h), slope = edf_doctor__slope(t, p, h / 2);
+    double wide = edf_doctor__slope(t, p, g, h), slope = edf_doctor__slope(t, p, g, h / 2);
     if (!(fabs(wide - slope) < 0.03 * fabs(slope))) continue;
     checked++;
     if (fabs(slope - g) / g <= worst) continue;

@@ -70,12 +70,7 @@ void edf_write_dot(const char *path);
 extern "C" {
 #endif
 #ifndef EDF_NO_DEBUG
-/* ---- Nodes by number: first Inputs, then Parameters, then CompNodes. */
-static int edf_lab__n_nodes(void) { return edf.n_inputs + edf.n_parameters + edf.n_compnodes; }
-static edf_node *edf_lab__nth(int i) {
-  int k = i - edf.n_inputs, c = k - edf.n_parameters;
-  return k < 0 ? edf.inputs[i] : c < 0 ? edf.parameters[k] : edf.compnodes[c];
-}
+/* Returns the number of a node, by which edf_doctor__nth finds it. */
 static int edf_lab__number_of(const edf_node *x) {
   int before = x->kind == EDF_INPUT ? 0 : edf.n_inputs;
   return x->position + before + (x->kind == EDF_COMPNODE ? edf.n_parameters : 0);
@@ -340,9 +335,9 @@ static edf_page edf_lab__trace_page(int most) {
   int group = 0;
   edf_write(&page, "{\"most\":%d,\"loss\":%d,\"nodes\":[\n", most,
             edf.loss ? edf_lab__number_of(edf.loss) : -1);
-  for (int i = 0, n = edf_lab__n_nodes(); i < n; i++) {
-    group += i && !edf_same_heading(edf_lab__nth(i), edf_lab__nth(i - 1));
-    edf_lab__trace_node(&page, edf_lab__nth(i), group, most);
+  for (int i = 0, n = edf_doctor__n_nodes(); i < n; i++) {
+    group += i && !edf_same_heading(edf_doctor__nth(i), edf_doctor__nth(i - 1));
+    edf_lab__trace_node(&page, edf_doctor__nth(i), group, most);
     edf_write(&page, i + 1 < n ? ",\n" : "]}");
   }
   return page;
@@ -384,7 +379,8 @@ static void edf_lab__write_dot_node(edf_page *out, const edf_node *x) {
 void edf_write_dot(const char *path) {
   edf_page page = { NULL, 0 };
   edf_write(&page, "digraph edf {\n  rankdir=LR;\n  node [shape=box, fontname=monospace];\n");
-  for (int i = 0; i < edf_lab__n_nodes(); i++) edf_lab__write_dot_node(&page, edf_lab__nth(i));
+  for (int i = 0; i < edf_doctor__n_nodes(); i++)
+    edf_lab__write_dot_node(&page, edf_doctor__nth(i));
   edf_write(&page, "}\n");
   edf_lab__write_file("edf_write_dot", path, &page);
 }

@@ -79,11 +79,9 @@ static CompNode *hidden(program p) {
     for (size_t i = 0; i < first.w->size; i++) first.w->value[i] *= (edf_real)1e-4;
     return edf_name(h, "h");
   }
-  if (p == RESIDUAL)
-    for (int k = 0; k < 4; k++)
-      h = Equations("r%d[b,i] = h%d[b,i] + V%d[i,J] relu(U%d[J,I] h%d[b,I]) | J<16", k, k, k, k,
-                    (edf_name(h, edf_shown(h) ? (const char *[]){ "h0", "h1", "h2", "h3" }[k]
-                                              : ""), k));
+  for (int k = 0; p == RESIDUAL && k < 4; k++)
+    h = Equations("r%d[b,i] = %s[b,i] + V%d[i,J] relu(U%d[J,I] %s[b,I]) | J<16", k, h->name, k, k,
+                  h->name);
   if (p == MIXED) h = edf_compnode("Turn", turn_forward, turn_backward, h);
   if (p == WRONG_BACKWARD) h = edf_compnode("Scale", copy_forward, wrong_backward, h);
   if (p == DROPOUT) h = Dropout(h, 0.3);
