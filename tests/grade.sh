@@ -217,23 +217,25 @@ hostile() {                                    # hostile NUMBER SCORE NAME [COMM
   verdict $? hostile-$name
 }
 
+compiler_home() {                              # a folder with a secret
+  home=$kit/compiler-$1 why=
+  mkdir -p "$home/tmp"
+  echo 'only-the-user-reads-this is a secret' > "$home/secret"
+}
 # The compiler of a submission reads a file, hangs, or uses all memory.
 compilers() {
   rows=$dir/compiler.txt
   grep -v '^#' "$mistakes/compiler.txt" > "$rows"
   while read -r line; do
-    name=${line%% |*} why= home=$kit/compiler-${line%% |*}
-    mkdir -p "$home/tmp"
-    echo 'only-the-user-reads-this is a secret' > "$home/secret"
+    name=${line%% |*}
+    compiler_home "$name"
     { printf '%s\n' "${line#*| }" | sed "s|@HOME@|$home|g; s|@ROOT@|$PWD|g; s/\\\\n/\\
 /g"
       cat "$dir/ps1.c"; } > "$home/ps1.c"
     [ -z "$user" ] || chown -R $user "$home"
     refuses_to_compile "$name"
   done < "$rows"
-  name=symbolic-link home=$kit/compiler-link why=
-  mkdir -p "$home/tmp"
-  echo 'only-the-user-reads-this is a secret' > "$home/secret"
+  compiler_home symbolic-link
   ln -s secret "$home/ps1.c"
   [ -z "$user" ] || chown -hR $user "$home"
   refuses_to_compile symbolic-link

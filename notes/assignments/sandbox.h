@@ -331,14 +331,14 @@ enum {
   SANDBOX_TRUNCATE = 1 << 14                       /* since Linux 6.2                         */
 };
 static int sandbox_ruleset = -1;
+static unsigned long long sandbox_handled;         /* all rights that the ruleset is about    */
 
 /* Nothing may be opened. Then sandbox_allow permits paths, and sandbox_set_files begins. */
 static int sandbox_begin_files(void) {
-  unsigned long long handled = SANDBOX_ALL;
   long version = syscall(444, NULL, 0, 1);         /* landlock_create_ruleset                 */
   if (version < 1) return 0;
-  if (version >= 3) handled |= SANDBOX_TRUNCATE;
-  sandbox_ruleset = (int)syscall(444, &handled, sizeof handled, 0);
+  sandbox_handled = version < 3 ? SANDBOX_ALL : SANDBOX_ALL | SANDBOX_TRUNCATE;
+  sandbox_ruleset = (int)syscall(444, &sandbox_handled, sizeof sandbox_handled, 0);
   return sandbox_ruleset >= 0;
 }
 /* What is not there is not permitted, which is no error. */
