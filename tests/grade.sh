@@ -45,7 +45,7 @@ solution() {
     verdict $? $1-question ;;
   esac
   why='it has not all points'
-  case $1 in ps1|ps2)                          # the numbers of ann are not those of bob
+  case $1 in ps[0-2])                          # the numbers of ann are not those of bob
     graded $1 "$dir/$1.c" bob
     ! has '^total  *100 of 100 ' && has '^total '
     verdict $? $1-another-id ;;
@@ -431,7 +431,7 @@ handout ps1 "$answers/ps1.c" > "$dir/ps1.c"
 graded ps1 "$dir/ps1.c" ann '--part slope'
 has '^grade: refused' && no_sandbox=--no-sandbox
 
-for set in ${*:-ps1 ps2 ps3 ps4 ps5 ps6 kit class gradescope own hostiles sandbox}; do
+for set in ${*:-ps0 ps1 ps2 ps3 ps4 ps5 ps6 kit class gradescope own hostiles sandbox}; do
   case $set in
     ps*) solution $set; wrong $set ;;
     *) $set ;;

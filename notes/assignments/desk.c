@@ -25,6 +25,12 @@ static void desk_write(const void *from, size_t n) {
   }
 }
 
+#ifdef GRADE_PLAIN                       /* a set whose student writes the framework          */
+static size_t desk_answer_node(const grade_part *p, const double *in, double *out) {
+  (void)p, (void)in, (void)out;
+  return 0;
+}
+#else
 /* ---- A node, in a graph of its own:  L = sum r y + sum q x.  The second sum asks whether the
    student's backward adds to what is there. */
 typedef struct {
@@ -131,6 +137,8 @@ static size_t desk_answer_node(const grade_part *p, const double *in, double *ou
       for (size_t i = 0; i < desk.x[k]->size; i++) out[n++] = edf_grad(desk.x[k])[i];
   return n;
 }
+
+#endif
 
 /* in[0] says how many numbers are expected; the student gets what follows. */
 static size_t desk_answer(const grade_part *p, const double *in, double *out) {

@@ -1,7 +1,7 @@
 /* ps1/parts.c - the graded parts of the first problem set; handout.md has the same formulas. */
 #include "ps1.h"
 #include "grade.h"
-#include "digits.h"
+#include "named.h"
 #include <math.h>
 
 const grade_variant grade_variants[] = {
@@ -136,24 +136,8 @@ static void call_digits(const double *in, double *out) {
 #endif
 
 static double judge_digits(const grade_part *p) {
-  size_t n = TRAIN + TEST;
-  edf_real *x = (edf_real *)malloc(n * DIGITS_PIXELS * sizeof *x);
-  edf_real *y = (edf_real *)malloc(n * sizeof *y);
-  double *in = (double *)malloc((n * DIGITS_PIXELS + TRAIN) * sizeof *in);
-  int wrong = 0;
   (void)p;
-  digits_make((unsigned)grade_below(1 << 30) + 1, (int)n, x, y);
-  memcpy(in, x, TRAIN * DIGITS_PIXELS * sizeof *in);
-  memcpy(in + TRAIN * DIGITS_PIXELS, y, TRAIN * sizeof *in);
-  memcpy(in + TRAIN * (DIGITS_PIXELS + 1), x + TRAIN * DIGITS_PIXELS,
-         TEST * DIGITS_PIXELS * sizeof *in);
-  const double *answer = grade_ask(in, n * DIGITS_PIXELS + TRAIN, TEST);
-  for (int i = 0; i < TEST; i++) wrong += answer[i] != y[TRAIN + i];
-  if (100 * wrong <= MOST_WRONG * TEST) return 1;
-  printf("of %d digits that it has not seen %d are named wrongly (%.1f %%), at most %d %% "
-         "expected\n%s", TEST, wrong, 100.0 * wrong / TEST, MOST_WRONG, wrong < 850 ? ""
-         : "that is guessing: were these images fed, and run?\n");
-  return 0;
+  return digits_named(TRAIN, TEST, MOST_WRONG);
 }
 
 const grade_part grade_parts[] = {
