@@ -3,13 +3,14 @@
 # of its mistake alone, and the report names it. A hostile one ends with the right score, a
 # report, and no process or file left behind. If a limit of the sandbox cannot be set, the
 # grader refuses. On a system without a sandbox the solutions are graded with --no-sandbox.
-#   sh tests/grade.sh [DIRECTORY [SET ...]]   for what is built; ps1 ... ps6, hostiles, sandbox
+#   sh tests/grade.sh [DIRECTORY [SET ...]]   for what is built; ps0 ... ps7, hostiles, sandbox
 
 cd "$(dirname "$0")/.." || exit 1
 dir=${1:-build/tests/grade}
 [ $# = 0 ] || shift
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
+top=$PWD assignments=$PWD/notes/assignments
 answers=$PWD/notes/answers mistakes=$PWD/tests/assignments
 native=$PWD/build/tests/native.o               # compiled once, for the handouts
 [ -f $native ] && export HANDOUT_FLOAT=$native
@@ -32,9 +33,16 @@ handout() {                                    # handout SET FILE: with the numb
     "$dir/build/$1-grade" --handout "$2" --id ann
 }
 
+curves() {                                     # Problem set 7 hands in what its program writes.
+  [ $1 = ps7 ] || return
+  (cd "$dir" && ${CC:-cc} -O2 -I"$assignments" -I"$assignments/ps7" -I"$top" -I"$top/examples" \
+    ps7.c -lm -o ps7 && ./ps7)
+}
+
 solution() {
   why='it has not all points'
   handout $1 "$answers/$1.c" > "$dir/$1.c"
+  curves $1
   graded $1 "$dir/$1.c" ann
   has '^total  *100 of 100 '
   verdict $? $1-solution
@@ -45,10 +53,18 @@ solution() {
     verdict $? $1-question ;;
   esac
   why='it has not all points'
-  case $1 in ps[0-2])                          # the numbers of ann are not those of bob
+  case $1 in ps[0127])                          # the numbers of ann are not those of bob
     graded $1 "$dir/$1.c" bob
     ! has '^total  *100 of 100 ' && has '^total '
     verdict $? $1-another-id ;;
+  esac
+  case $1 in ps7)
+    why='it reads where a link leads'
+    mkdir -p "$dir/linked" && cp "$dir/ps7.c" "$dir/linked" &&
+      ln -sf "$dir/images.csv" "$dir/linked/images.csv"
+    graded $1 "$dir/linked/ps7.c" ann '--part images'
+    has '^images  *35 of 50' && has 'images.csv is not handed in'
+    verdict $? $1-link ;;
   esac
   why='the handout does not run'
   handout $1 "$PWD/notes/assignments/$1/handout.md" > "$dir/$1.md"
@@ -68,6 +84,7 @@ wrong() {                                      # all of wrong.txt that belong to
       next
     }
     on { print > (file ".sed") }' "$mistakes/wrong.txt"
+  [ $1 != ps7 ] || cp "$dir"/*.csv "$dir/wrong"
   for script in "$dir/wrong"/*.sed; do
     name=${script%.sed} why=
     sed -f "$script" "$dir/$1.c" > "$name.c"
@@ -151,15 +168,15 @@ END
 own() {
   why='the problem of README.md has not all points'
   rm -rf "$dir/own"
-  mkdir -p "$dir/own/ps7"
+  mkdir -p "$dir/own/ps9"
   cp notes/assignments/*.[ch] notes/assignments/Makefile "$dir/own"
   awk '/^```/ { inside = $0 == "```c"; next } inside' notes/assignments/README.md \
-    > "$dir/own/ps7/parts.c"
-  printf '#include "edf/slide.h"\nedf_node *cube(edf_node *x);\n' > "$dir/own/ps7/ps7.h"
-  printf '%s\n' '#include "ps7.h"' 'edf_node *cube(edf_node *x) {' \
-    '  return edf_equations("y[b,i] = @K@ %s[b,i]^3", x->name);' '}' > "$dir/own/ps7/handout.md"
-  at="-C $dir/own PS=7 ID=ann EDF=$PWD BUILD=$dir/build"
-  make -s $at handout > "$dir/own/ps7/ps7.c" &&
+    > "$dir/own/ps9/parts.c"
+  printf '#include "edf/slide.h"\nedf_node *cube(edf_node *x);\n' > "$dir/own/ps9/ps9.h"
+  printf '%s\n' '#include "ps9.h"' 'edf_node *cube(edf_node *x) {' \
+    '  return edf_equations("y[b,i] = @K@ %s[b,i]^3", x->name);' '}' > "$dir/own/ps9/handout.md"
+  at="-C $dir/own PS=9 ID=ann EDF=$PWD BUILD=$dir/build"
+  make -s $at handout > "$dir/own/ps9/ps9.c" &&
     make -s $at grade ARGS=$no_sandbox > "$dir/out" 2>&1
   has '^total  *100 of 100 '
   verdict $? own-problem
@@ -431,7 +448,7 @@ handout ps1 "$answers/ps1.c" > "$dir/ps1.c"
 graded ps1 "$dir/ps1.c" ann '--part slope'
 has '^grade: refused' && no_sandbox=--no-sandbox
 
-for set in ${*:-ps0 ps1 ps2 ps3 ps4 ps5 ps6 kit class gradescope own hostiles sandbox}; do
+for set in ${*:-ps0 ps1 ps2 ps3 ps4 ps5 ps6 ps7 kit class gradescope own hostiles sandbox}; do
   case $set in
     ps*) solution $set; wrong $set ;;
     *) $set ;;

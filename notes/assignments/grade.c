@@ -564,6 +564,9 @@ static void grade_prepare(const char *file) {
   for (char *c = name; c && *c; c++)               /* It is no line of the report.            */
     if (*c < ' ' || *c == 127) *c = '?';
   judge.file = name && *name ? name : "file";
+  const char *slash = strrchr(file, '/');
+  int n = slash > file ? (int)(slash - file) : 1;
+  snprintf(judge.folder, sizeof judge.folder, "%.*s", n, slash ? file : ".");
   snprintf(grade.copy, sizeof grade.copy, "%s/%.250s", grade.folder, judge.file);
   for (int k = 0; k < 3; k++) {
     struct sigaction act = { 0 };

@@ -63,6 +63,9 @@ int grade_below(int n);
 const double *grade_ask(const double *in, size_t n, size_t expected);
 const char *grade_ask_text(void);
 
+/* The text of a file that is handed in beside the program, or NULL: below a megabyte, no link. */
+const char *grade_handed_in(const char *name);
+
 /* 1, or 0 after a line that says what was found and expected. */
 int grade_same(const char *what, double found, double expected);
 

@@ -6,6 +6,7 @@ enum { GRADE_NO_ANSWER = 77 };           /* exit status: the student's program g
 
 typedef struct {
   const char *id, *file;                 /* the student's; its name in messages               */
+  char folder[1100];                     /* in which the student's file is                    */
   unsigned long long drawn;              /* state of the random numbers                       */
   int ask, answer;                       /* descriptors of the student's program              */
 } grade_judge;
