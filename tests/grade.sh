@@ -126,8 +126,37 @@ class() {
     > "$dir/out" 2>&1
   has '^3 submissions, 63.3 points' && has '^relu: backward  *1  *2  *3.3 of 10' &&
     has '    1 x a mask or a case is missing' && has '    1 x not implemented' &&
-    has '^softmax: forward  *2  *1 '
+    has '^softmax: forward  *2  *1 ' && cp "$dir/out" "$dir/class.table" &&
+    grep -q 'see page 8 of the notes: On which side' "$dir/class.reports/bob.txt"
   verdict $? class
+  why='--class prints another table'
+  (cd "$dir" && make -s -C "$assignments" grade PS=1 FROM="$dir" BUILD="$dir/build" \
+    ARGS="--class class $no_sandbox") > "$dir/out" 2>&1
+  cmp -s "$dir/out" "$dir/class.table"
+  verdict $? class-by-grade
+}
+
+# The names of mistakes: each program of the page says what stands there, and the table is the
+# grader's. A report asks the question.
+misconceptions() {
+  why='a program says something else'
+  sh notes/handout.sh $assignments/misconceptions.md > "$dir/out" 2>&1
+  verdict $? misconceptions
+  why='the table is not that of mistakes.h'
+  printf '%s\n' '#include <stdio.h>' '#include "mistakes.h"' 'int main(void) {' \
+    'for (const grade_mistake *m = grade_mistakes; m->says; m++)' \
+    'printf("| `%s` | %s | %s\n", m->says, m->question, m->page); }' > "$dir/table.c"
+  ${CC:-cc} -I$assignments "$dir/table.c" -o "$dir/table" && "$dir/table" > "$dir/mistakes"
+  sed -n '/^| `/s/\[\([^]]*\)\].*/\1/p' $assignments/misconceptions.md | tr -d '"' |
+    diff - "$dir/mistakes" > "$dir/out" 2>&1 && [ -s "$dir/mistakes" ]
+  verdict $? misconceptions-table
+  why='a page is not there'
+  cat /dev/null > "$dir/out"
+  for page in $(sed -n 's/.*](\(.*[.]md\)).*/\1/p' $assignments/misconceptions.md | sort -u); do
+    [ -f "$assignments/$page" ] || echo $page >> "$dir/out"
+  done
+  [ ! -s "$dir/out" ]
+  verdict $? misconceptions-pages
 }
 
 # The zip, in an empty folder, as the service runs it.
@@ -448,7 +477,7 @@ handout ps1 "$answers/ps1.c" > "$dir/ps1.c"
 graded ps1 "$dir/ps1.c" ann '--part slope'
 has '^grade: refused' && no_sandbox=--no-sandbox
 
-for set in ${*:-ps0 ps1 ps2 ps3 ps4 ps5 ps6 ps7 kit class gradescope own hostiles sandbox}; do
+for set in ${*:-ps0 ps1 ps2 ps3 ps4 ps5 ps6 ps7 kit class misconceptions gradescope own hostiles sandbox}; do
   case $set in
     ps*) solution $set; wrong $set ;;
     *) $set ;;

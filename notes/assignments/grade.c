@@ -3,6 +3,7 @@
      grade FILE --id ID [--gradescope FILE] [--json FILE] [--autolab] [--seed N] [--part NAME]
                         [--no-sandbox]       NAME: a part, or the number of a question
      grade --handout FILE --id ID         the handout with the numbers of this id
+     grade --class DIR                    the named mistakes of all files DIR/ID/psN.c
 
    The score belongs to this process, which runs no code of the student's and tells it nothing.
    For each part it starts two others: the student's program (desk.c) in a sandbox, and a judge
@@ -15,6 +16,7 @@
 #define _GNU_SOURCE
 #include "grade.h"
 #include "judge.h"
+#include "mistakes.h"
 #include "sandbox.h"
 #include <dirent.h>
 #include <limits.h>
@@ -70,6 +72,22 @@ static void grade_take(grade_result *r, int from, const char *mark) {
   }
   if (!begins) r->text[n++] = '\n';
   r->text[n] = 0;
+}
+
+/* A question, and the page of the notes, for the mistake that the report names first. Returns 0
+   if it names none. */
+static int grade_say_page(grade_result *r) {
+  const grade_mistake *first = NULL;
+  const char *at = NULL;
+  size_t n = strlen(r->text);
+  for (const grade_mistake *m = grade_mistakes; m->says; m++) {
+    const char *here = strstr(r->text, m->says);
+    if (here && (!at || here < at)) at = here, first = m;
+  }
+  if (first)
+    snprintf(r->text + n, sizeof r->text - n, "see page %s of the notes: %s\n", first->page,
+             first->question);
+  return first != NULL;
 }
 
 static void grade_say(grade_result *r, const char *format, const char *a, double b) {
@@ -409,7 +427,9 @@ static void grade_one(int part) {
   r->score = done == 1 && share >= 0 && share <= 1 ? p->points * share : 0;
   if (r->score < p->points) {
     grade_take(r, why, "");
+    int paged = grade_say_page(r);       /* before what the student's program prints         */
     grade_take(r, said, "| ");
+    if (!paged) grade_say_page(r);
     if (done <= 0) grade_say_end(r, part, status, done < 0);
     else if (grade_is_second(part) && !p->define && results[part - 1].score < p[-1].points)
       grade_say(r, "the part before is wrong%s: mend that first\n", "", 0);
@@ -717,6 +737,14 @@ static void grade_print_handout(const char *path) {
   fclose(in);
 }
 
+/* The table of a class is made by a script, with the reports of this program. */
+static void grade_class(const char *folder, const char *self) {
+  if (!getenv("GRADE_CLASS")) grade_fail("no GRADE_CLASS: ", "make grade sets it");
+  setenv("ARGS", sandbox.no_sandbox ? "--no-sandbox" : "", 1);
+  execlp("sh", "sh", "-c", "exec sh $GRADE_CLASS \"$0\" \"$1\"", folder, self, (char *)NULL);
+  grade_fail("no shell: ", strerror(errno));
+}
+
 static const char *grade_value(int argc, char **argv, int *i) {
   if (*i + 1 >= argc) grade_fail("a value is missing after ", argv[*i]);
   return argv[++*i];
@@ -731,7 +759,7 @@ static int grade_draw_seed(void) {
 }
 
 int main(int argc, char **argv) {
-  const char *file = NULL, *example = "make grade ID=you";
+  const char *file = NULL, *class = NULL, *example = "make grade ID=you";
   char *end = "";
   int has_seed = grade_draw_seed();
   judge.id = "";
@@ -742,6 +770,7 @@ int main(int argc, char **argv) {
       grade.gradescope = grade_path(grade_value(argc, argv, &i));
     else if (!strcmp(a, "--json")) grade.json = grade_path(grade_value(argc, argv, &i));
     else if (!strcmp(a, "--part")) grade.part = grade_value(argc, argv, &i);
+    else if (!strcmp(a, "--class")) class = grade_path(grade_value(argc, argv, &i));
     else if (!strcmp(a, "--handout")) grade.handout = grade_value(argc, argv, &i);
     else if (!strcmp(a, "--seed")) {
       grade.seed = strtoull(grade_value(argc, argv, &i), &end, 10);
@@ -753,6 +782,7 @@ int main(int argc, char **argv) {
     else file = a;
   }
   if (*end) grade_fail("--seed is not a whole number: ", end);
+  if (class) grade_class(class, argv[0]);
   if (!*judge.id) grade_fail("expected --id, the student's; ", example);
   for (const char *c = judge.id; *c; c++)
     if (*c <= ' ' || *c == 127) grade_fail("the id has a blank or a control character; ", example);

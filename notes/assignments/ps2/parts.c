@@ -75,7 +75,8 @@ static void define_mask(grade_tensor *o, const grade_tensor *in) {
 #define ANSWER(name, points, judge) \
   { #name, points, judge, GRADE_TEXT, STUDENT(name), NULL, NULL, 0 }
 #define PUZZLE(name, points, inputs) \
-  { #name, points, grade_equation, GRADE_TEXT, STUDENT(name), inputs, define_##name, 0 }
+  { "puzzle " #name, points, grade_equation, GRADE_TEXT, STUDENT(name), inputs, \
+    define_##name, 0 }
 const grade_part grade_parts[] = {
   ANSWER(product, 10, judge_product),
   ANSWER(convolution, 15, judge_convolution),
