@@ -49,7 +49,7 @@ solution() {
   case $1 in ps1)
     why='a question has other parts'
     graded $1 "$dir/$1.c" ann '--part 4'
-    [ "$(grep -c '^softmax' "$dir/out")" = 3 ] && has '^total  *25 of 100 '
+    [ "$(grep -c '^softmax' "$dir/out")" = 3 ] && has '^total  *25 of 25 '
     verdict $? $1-question ;;
   esac
   why='it has not all points'

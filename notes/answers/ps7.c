@@ -1,7 +1,7 @@
-/* A solution of problem set 7; @S@ and others are the choices of an id. */
+/* A solution of problem set 7; @EVERY@ and @SHIFT@ are the choices of an id. */
 #include "ps7.h"
 
-enum { EVERY = @S@, of = 0, before = -1, after = 1, SHIFT = @G@, BATCH = 50, KEPT = 200 };
+enum { EVERY = @EVERY@, SHIFT = @SHIFT@, BATCH = 50, KEPT = 200 };
 
 /* How many percent of `rows` rows of P[b,10] have another greatest entry than y says */
 static int best(const edf_node *P, int b) {

@@ -6,11 +6,15 @@ set=$1 dir=$2 grade=$3
 [ -d "$dir" ] || { echo "class: $dir is no folder" >&2; exit 2; }
 mkdir -p "$dir.reports" || exit 2
 rm -f "$dir.reports"/*.txt
-for file in "$dir"/*/"$set.c"; do
-  [ -f "$file" ] || { echo "class: no file $dir/ID/$set.c" >&2; exit 2; }
-  id=$(basename "$(dirname "$file")")
+for folder in "$dir"/*/; do
+  id=$(basename "$folder") file=$folder$set.c
+  [ -f "$file" ] || { echo "not counted: $id has no $set.c"; continue; }
   "$grade" --id "$id" $ARGS "$file" > "$dir.reports/$id.txt" 2>&1
+  grep -q '^total ' "$dir.reports/$id.txt" && continue
+  echo "not counted: $id: $(head -n 1 "$dir.reports/$id.txt")"
+  rm "$dir.reports/$id.txt"
 done
+ls "$dir.reports"/*.txt > /dev/null 2>&1 || { echo "class: no file $dir/ID/$set.c" >&2; exit 2; }
 awk '
   function count(what) {
     gsub(/^ +/, "", what)

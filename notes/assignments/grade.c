@@ -52,9 +52,8 @@ static double grade_seconds(void) {
 }
 
 /* ---- What was printed, from the beginning; bytes that are no plain text are shown as ?. A line
-   that a gradient check prints before it runs a backward says nothing here: it has run. */
+   about what a gradient check runs, or skips, says nothing here: each input has its own row. */
 static void grade_take(grade_result *r, int from, const char *mark) {
-  static const char runs[] = "  run   the backward of ";
   char text[SAID / 2];
   size_t n = strlen(r->text);
   ssize_t got = pread(from, text, sizeof text - 1, 0);
@@ -62,7 +61,8 @@ static void grade_take(grade_result *r, int from, const char *mark) {
   int begins = 1;
   for (ssize_t i = 0; i < got && n + 8 < sizeof r->text; i++) {
     unsigned char c = (unsigned char)text[i];
-    if (begins && !strncmp(text + i, runs, sizeof runs - 1)) {
+    if (begins && (!strncmp(text + i, "  run   the backward of ", 24) ||
+                   !strncmp(text + i, "  skip  ", 8))) {
       while (i < got && text[i] != '\n') i++;
       continue;
     }
@@ -432,7 +432,7 @@ static void grade_one(int part) {
     if (!paged) grade_say_page(r);
     if (done <= 0) grade_say_end(r, part, status, done < 0);
     else if (grade_is_second(part) && !p->define && results[part - 1].score < p[-1].points)
-      grade_say(r, "the part before is wrong%s: mend that first\n", "", 0);
+      grade_say(r, "the part before is wrong%s: repair that first\n", "", 0);
   }
   close(said);
   close(why);
@@ -446,10 +446,12 @@ static int grade_count(void) {
   return n;
 }
 
+/* Of the parts that are graded; of a report in JSON all parts. */
 static double grade_total(int most) {
   double sum = 0;
   for (int i = 0; i < grade_count(); i++)
-    sum += most ? grade_parts[i].points : results[i].score;
+    if (!most) sum += results[i].score;
+    else if (most > 1 || grade_is_chosen(i)) sum += grade_parts[i].points;
   return sum;
 }
 
@@ -472,7 +474,7 @@ static void grade_write_json(const char *path, int ours) {
   if (ours) {
     edf_write(&page, "  \"id\": ");
     edf_write_quoted(&page, judge.id, strlen(judge.id));
-    edf_write(&page, ", \"seed\": \"%llu\", \"max_score\": %g,\n", grade.seed, grade_total(1));
+    edf_write(&page, ", \"seed\": \"%llu\", \"max_score\": %g,\n", grade.seed, grade_total(2));
   }
   edf_write(&page, "  \"score\": %g,\n", grade_total(0));
   if (*grade.note) {
@@ -699,7 +701,15 @@ static int grade_is_chosen(int part) {
 static void grade_all(const char *file) {
   int first = 0;
   while (first < grade_count() && !grade_is_chosen(first)) first++;
-  if (first == grade_count()) grade_fail("no part is called ", grade.part);
+  if (first == grade_count()) {
+    fprintf(stderr, "the parts:");
+    for (int i = 0; i < grade_count(); i++)
+      fprintf(stderr, "%s %d %s", i ? "," : "", grade_question(i), grade_parts[i].name);
+    fprintf(stderr, "\n");
+    grade_fail("no part is called ", grade.part);
+  }
+  struct stat is;
+  if (lstat(file, &is)) grade_fail("there is no file ", file);
   grade_prepare(file);
   grade_start_sandbox();
   int compiles = grade_compile(file, &results[first]);
@@ -777,6 +787,12 @@ int main(int argc, char **argv) {
       has_seed = 1;
     }
     else if (!strcmp(a, "--autolab")) grade.autolab = 1;
+    else if (!strcmp(a, "--help")) {
+      printf("grade FILE --id ID [--part NAME] [--seed N] [--gradescope FILE] [--json FILE]\n"
+             "           [--autolab] [--no-sandbox]\ngrade --handout FILE --id ID\n"
+             "grade --class DIR\n");
+      return 0;
+    }
     else if (!strcmp(a, "--no-sandbox")) sandbox.no_sandbox = 1;
     else if (*a == '-' || file) grade_fail("what is this? ", a);
     else file = a;

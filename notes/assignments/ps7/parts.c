@@ -3,10 +3,10 @@
 #include "grade.h"
 #include "named.h"
 
-/* The answer is the value of the key, of the pair before it, or of the pair after it. A point
-   of the curve follows each S steps. */
+/* The answer is the value of the pair with the key, of the pair before it, or of the pair after
+   it. A point of the curve follows each EVERY steps. */
 const grade_variant grade_variants[] = {
-  { "G", 0, 0, 0, "of before after" }, { "S", 20, 50, 10, NULL }, { NULL, 0, 0, 0, NULL }
+  { "SHIFT", -1, 1, 1, NULL }, { "EVERY", 20, 40, 10, NULL }, { NULL, 0, 0, 0, NULL }
 };
 
 enum { TRAIN = 4000, TEST = 1000, ROWS = 2000, ASKED = 1000, CURVE = 1 + 3 * CURVE_MOST };
@@ -76,7 +76,7 @@ static int read_curve(const char *name, curve_rows *c) {
 static int judge_curve(const char *name, const double *answer) {
   const double *run = answer + 1;
   curve_rows c;
-  int n = (int)answer[0], S = (int)grade_number("S");
+  int n = (int)answer[0], S = (int)grade_number("EVERY");
   if (read_curve(name, &c) < 0) return 0;
   if (n < 10) {
     printf("  the run has %d points of a curve, expected 10 or more\n", n);
@@ -118,10 +118,9 @@ static double judge_lookup(const grade_part *p) {
   enum { ALL = ROWS + ASKED };
   double *in = (double *)malloc((2 * PAIRS + 2) * ALL * sizeof *in);
   lookups d = { in, in + PAIRS * ALL, in + 2 * PAIRS * ALL, in + (2 * PAIRS + 1) * ALL };
-  const char *G = grade_word("G");
   int wrong = 0;
   (void)p;
-  lookups_make((unsigned)grade_below(1 << 30), ALL, *G == 'b' ? -1 : *G == 'a' ? 1 : 0, d);
+  lookups_make((unsigned)grade_below(1 << 30), ALL, (int)grade_number("SHIFT"), d);
   const double *answer = grade_ask(in, (2 * PAIRS + 1) * ALL + ROWS, ASKED + CURVE);
   for (int i = 0; i < ASKED; i++) wrong += answer[i] != d.y[ROWS + i];
   double error = 100.0 * wrong / ASKED;

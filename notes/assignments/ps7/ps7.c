@@ -5,7 +5,7 @@
 #include "ps7.h"
 
 /* From your handout: a point of the curve after each EVERY steps. The answer is the value of
-   the key (0), of the pair before it (-1), or of the pair behind it (1). */
+   the pair with the key (0), of the pair before it (-1), or of the pair after it (1). */
 enum { EVERY = 0, SHIFT = 0 };
 
 /* 1. A convolutional network: learns from n images x[n,28,28] with labels y[n], and calls

@@ -15,7 +15,7 @@
 enum { PAIRS = 12, KEYS = 30, VALUES = 10 };
 typedef struct { edf_real *k, *v, *q, *y; } lookups;   /* k[n,12], v[n,12], q[n], y[n]       */
 
-/* Draws n rows into d. The answer stands `shift` pairs behind the key that is asked for: 0, or
+/* Draws n rows into d. The answer stands `shift` pairs after the key that is asked for: 0, or
    1, or -1 for the pair before it. */
 static inline void lookups_make(uint32_t seed, int n, int shift, lookups d) {
   uint32_t random = seed | 1;
