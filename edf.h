@@ -42,7 +42,8 @@
    edf_forward in >>core and edf_backward in >>backward.
    Companions include this file: edf/slide.h (equations and whole slides as programs),
    edf/layers.h, edf/judge.h (submitted backwards), edf/data.h (data, saved models), edf/onnx.h,
-   edf/doctor.h (what is wrong with a training?) and edf/lab.h (doctor, curves, trace). */
+   edf/c.h (a model as a C file), edf/doctor.h (what is wrong with a training?) and edf/lab.h
+   (doctor, curves, trace). */
 
 /* ---- >>example  A whole program ------------------------------------------------------------
 

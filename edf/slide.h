@@ -296,12 +296,15 @@ edf_contraction *edf_contraction_of(const edf_node *y);
 /* ---- What a slide knows about a node, for tools. A row is what a softmax or a reduction
    computes by itself. edf_row_dims returns how many last indices of y form a row.
    edf_row_is_causal returns 1 if row t uses only its first t+1 entries, as with s<=t.
+   edf_index_name returns the name of the index of dimension d in prints, such as b. It is
+   valid until the next call.
    edf_write_heading writes the line of the slide as its author wrote it, and the step of a
    recurrence: h[b,t] = ...   [t=0]. It writes nothing for a node of a C call. edf_same_heading
    returns 1 if both nodes have one heading. edf_folded_step returns the step, t=5, if prints
    fold it, else NULL. */
 int edf_row_dims(const edf_node *y);
 int edf_row_is_causal(const edf_node *y);
+const char *edf_index_name(const edf_node *y, int d);
 void edf_write_heading(edf_page *to, const edf_node *x);
 int edf_same_heading(const edf_node *x, const edf_node *y);
 const char *edf_folded_step(const edf_node *x);
@@ -1260,6 +1263,13 @@ static inline edf_slide__letters edf_slide__letters_of(const edf_node *y) {
   if (l.n > y->rank) l.n = y->rank;
   while (l.n < y->rank) edf_slide__any_letter(&l, y);
   return l;
+}
+const char *edf_index_name(const edf_node *y, int d) {
+  static char name[EDF_SLIDE__LETTER];
+  edf__check_exists("edf_index_name", y);
+  if (d < 0 || d >= y->rank) edf_stop("edf_index_name: there is no dimension %d", d);
+  edf_slide__letters all = edf_slide__letters_of(y);
+  return strcpy(name, all.name[d]);
 }
 /* Stops unless all indices of a line have a size. */
 static void edf_slide__check_known(const edf_contraction *m) {

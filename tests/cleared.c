@@ -14,6 +14,7 @@
 #include "edf/judge.h"
 #include "edf/data.h"
 #include "edf/onnx.h"
+#include "edf/c.h"
 #include "edf/lab.h"
 
 #define HW1(line) "hw1.c", line
@@ -187,7 +188,8 @@ static void nest_of(edf_node *a, edf_node *b) {
   OF(edf_row_dims(x)) OF(edf_row_is_causal(x)) OF(edf_folded_step(x)) OF(write_heading(x)) \
   OF(edf_check_backward(x, "")) OF(edf_view(x)) OF(edf_set(x, array(4))) \
   OF(edf_mean_value(x)) OF(edf_error_rate(x, live())) OF(edf_error_rate(live(), x)) \
-  OF(edf_save_onnx(file("model.onnx"), x)) OF(edf_doctor(x)) OF(edf_check(x)) OF(edf_try(x)) \
+  OF(edf_save_onnx(file("model.onnx"), x)) OF(edf_write_c(file("model.c"), x)) \
+  OF(edf_write_c_loading(file("model.c"), x)) OF(edf_index_name(x, 0)) OF(edf_doctor(x)) OF(edf_check(x)) OF(edf_try(x)) \
   OF(edf_try_within(x, 1)) \
   OF(batches(x, NULL)) OF(next(x, NULL)) OF(edf_contraction_of(x)) \
   OF(edf_window_of(x)) OF(edf_run_code(x, 0)) \

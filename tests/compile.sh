@@ -80,7 +80,7 @@ for header in edf.h edf/*.h; do
   [ -z "$cxx" ] || works "$header alone, C++" $cxx $warnings -x c++ -std=c++11 -I. \
     -fsyntax-only "$dir/alone.c"
 done
-grep -n -w -E 'edf__[a-z_]+|EDF__[A-Z_]+' edf/data.h edf/onnx.h edf/doctor.h edf/lab.h \
+grep -n -w -E 'edf__[a-z_]+|EDF__[A-Z_]+' edf/data.h edf/onnx.h edf/c.h edf/doctor.h edf/lab.h \
   edf_cuda.cu > "$dir/out"
 empty public-names
 

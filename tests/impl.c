@@ -33,4 +33,5 @@ static void *guarded(void *p, size_t n, const char *by) {
 #include "edf/judge.h"
 #include "edf/data.h"
 #include "edf/onnx.h"
+#include "edf/c.h"
 #include "edf/lab.h"

@@ -11,6 +11,7 @@
 #include "edf/judge.h"
 #include "edf/data.h"
 #include "edf/onnx.h"
+#include "edf/c.h"
 #include "edf/lab.h"
 
 static unsigned long long seed, state, look_state;
@@ -193,6 +194,7 @@ static void plot_svg(void) { edf_plot_svg("/dev/null"); }
 static void doctor(void) { edf_doctor(any_of(loss, other)); }
 static void check(void) { edf_check(any_of(loss, other)); }
 static void save(void) { edf_save("/dev/null"); }
+static void write_c(void) { edf_write_c("/dev/null", loss); }
 static void save_onnx(void) { edf_save_onnx("/dev/null", any_of(other, metric)); }
 
 static const struct { const char *name; void (*call)(void); int (*may)(void); } looks[] = {
@@ -206,7 +208,7 @@ static const struct { const char *name; void (*call)(void); int (*may)(void); } 
   { "edf_write_dot", write_dot, NULL }, { "edf_plot", plot, NULL },
   { "edf_plot_svg", plot_svg, NULL }, { "edf_doctor", doctor, is_complete },
   { "edf_check", check, is_fed }, { "edf_save", save, is_built },
-  { "edf_save_onnx", save_onnx, is_complete }
+  { "edf_save_onnx", save_onnx, is_complete }, { "edf_write_c", write_c, has_run }
 };
 enum { LOOKS = sizeof looks / sizeof *looks };
 static int looks_made[LOOKS], looking;                 /* 1 in the run with looks */

@@ -15,12 +15,12 @@ numbers := nodes layers optim graph kernels course_lines puzzles
 words   := wrong cleared gradcheck printed formulas memory answers lab stepping device findings \
            looks guards notation
 check   := $(patsubst %,double/%,$(numbers) $(words) silent sequences files)
-test    := compile locale random examples readme claims cuda python formats playground omp/kernels blas/kernels \
+test    := compile locale random examples readme claims cuda python formats c playground omp/kernels blas/kernels \
            $(patsubst %,asan/%,sequences $(numbers) $(words) files) $(check) \
            $(patsubst %,float/%,$(numbers) files doctor guards device trials) \
            own/stepping_debug own/alone
 rest    := gpu fuzz learn grade handout platform-windows platform-arm64 platform-bits32 \
-           platform-tcc mpi browser playground-page oracle onnx texts formats-rest \
+           platform-tcc mpi browser playground-page oracle onnx c-rest texts formats-rest \
            float/silent asan/silent asan/trials double/trials $(patsubst %,o3/%,nodes layers kernels optim) blas/layers blas/graph
 
 # ---- The variants: flags of the implementation; flags of the test programs
@@ -111,6 +111,8 @@ $(O)/gpu.ok: $(files) $(O)/native.ok
 	$(JOB) gpu sh tests/cuda.sh $(O)/gpu rest
 $(O)/formats-rest.ok: $(files)
 	$(JOB) formats-rest sh tests/formats.sh $(O)/formats-rest rest
+$(O)/c-rest.ok: $(files)
+	$(JOB) c-rest sh tests/c.sh $(O)/c-rest rest
 $(O)/random.ok: $(files)
 	$(JOB) random sh tests/random/random.sh $(O)/random
 $(O)/texts.ok: $(files)
