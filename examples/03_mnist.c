@@ -3,6 +3,7 @@
      make run                        builds the program for this machine and runs it
      EDF_DATA=dir build/03_mnist     reads the four IDX files in a directory
      build/03_mnist --trace          saves the first step for the playground
+     build/03_mnist --c              writes the network as a C file, and runs it on one image
 
    Without EDF_DATA the program reads data/mnist. `sh examples/mnist.sh` downloads these files.
    If there are no files, the program draws digits. With the real images it prints:
@@ -23,6 +24,7 @@
 #define EDF_IMPLEMENTATION
 #include "edf/data.h"
 #include "edf/lab.h"
+#include "edf/c.h"
 #include "digits.h"
 #include "options.h"
 #include "pictures.h"
@@ -31,12 +33,13 @@
 
 enum { BATCH = 64, CLASSES = 10 };
 
-static struct { int shuffle, trace, epochs, hidden, seed; double eta; } chosen;
+static struct { int shuffle, trace, c, epochs, hidden, seed; double eta; } chosen;
 
 static void read_options(int argc, char **argv) {
   options_begin("03_mnist", argc, argv);
   chosen.shuffle = !option_flag("--no-shuffle");
   chosen.trace   = option_flag("--trace");
+  chosen.c       = option_flag("--c");
   chosen.epochs  = (int)option("--epochs", 10, 1, 1000);
   chosen.hidden  = (int)option("--hidden", 64, 1, 1e5);
   chosen.seed    = (int)option("--seed", 1, 0, 1e9);
@@ -139,6 +142,23 @@ static void write_mistakes(const char *path, network net, digits_set set) {
   free(tile);
 }
 
+/* Writes the network as build/digits.c, compiles this file, and gives it a test image. */
+static void run_as_c(network net, digits_set set) {
+  edf_feed(net.x, set.x.value, 1);
+  edf_forward_to(net.Q);
+  edf_write_c("build/digits.c", net.Q);
+  FILE *row = fopen("build/digits.txt", "w");
+  if (!row) { perror("build/digits.txt"); exit(1); }
+  for (int i = 0; i < DIGITS_PIXELS; i++) fprintf(row, "%g\n", (double)set.x.value[i]);
+  fclose(row);
+  printf("\nbuild/digits.c on a test image, a %d: the probabilities of 0 to 9\n",
+         (int)set.y.value[0]);
+  fflush(stdout);
+  if (system("${CC:-cc} -O2 build/digits.c -lm -o build/digits && "
+             "build/digits < build/digits.txt"))
+    fprintf(stderr, "build/digits.c was not compiled and run: see above\n");
+}
+
 static void add_to_curves(result r) {
   edf_plot("error in %/training", r.train_error);
   edf_plot("error in %/test", r.test_error);
@@ -173,6 +193,7 @@ int main(int argc, char **argv) {
   print_table(r, chosen.epochs);
   edf_plot_svg(curves);
   write_mistakes(mistakes, net, test);
+  if (chosen.c) run_as_c(net, test);
   printf("\nsee %s and %s\n", curves, mistakes);
   printf("test error %.2f %%, a guess has 90 %%\n", r[chosen.epochs - 1].test_error);
   free(r);
