@@ -37,6 +37,9 @@ void edf_write_c(const char *path, edf_node *node);
 
 /* The same, but Parameters are 0. load(file) reads them from a file of edf_save. */
 void edf_write_c_loading(const char *path, edf_node *node);
+
+/* The same as edf_write_c, at the end of a text. */
+void edf_write_c_text(edf_page *to, edf_node *node);
 #ifdef __cplusplus
 }
 #endif
@@ -1282,13 +1285,12 @@ static void edf_c__write(edf_c__file *o, int most, int loads) {
   if (o->loss) edf_c__write_backward(o, most);
   edf_c__write_main(o, loads);
 }
-static void edf_c__save(const char *path, edf_node *node, int loads) {
-  edf_page none = { NULL, 0 };
+static edf_page edf_c__page(edf_page out, edf_node *node, int loads) {
   edf_c__file o;
   memset(&o, 0, sizeof o);
   int most = 3 * (edf.n_inputs + edf.n_parameters + edf.n_compnodes);
   edf_expect_node("edf_write_c", "the node", node);
-  o.out = none;
+  o.out = out;
   o.target = o.y = node;
   o.B = "B";
   o.used = (char *)edf_keep(NULL, (size_t)most + 1);
@@ -1337,12 +1339,17 @@ static void edf_c__save(const char *path, edf_node *node, int loads) {
   for (int v = 0; v < most; v++)                   /* A bias is often called B.               */
     if (o.name[v] && !strcmp(o.name[v], "B")) o.B = "rows";
   edf_c__write(&o, most, loads);
+  return o.out;
+}
+static void edf_c__save(const char *path, edf_node *node, int loads) {
+  edf_page none = { NULL, 0 }, text = edf_c__page(none, node, loads);
   edf_writer w = edf_create_file("edf_write_c", path);
-  fwrite(o.out.at, 1, o.out.n, w.file);
+  fwrite(text.at, 1, text.n, w.file);
   edf_finish_file(&w);
 }
 void edf_write_c(const char *path, edf_node *node) { edf_c__save(path, node, 0); }
 void edf_write_c_loading(const char *path, edf_node *node) { edf_c__save(path, node, 1); }
+void edf_write_c_text(edf_page *to, edf_node *node) { *to = edf_c__page(*to, node, 0); }
 #ifdef __cplusplus
 }
 #endif

@@ -120,6 +120,11 @@ static void write_heading(const edf_node *x) {
   edf_write_heading(&page, x);
 }
 
+static void write_c_text(edf_node *x) {
+  edf_page page = { NULL, 0 };
+  edf_write_c_text(&page, x);
+}
+
 static void nest_of(edf_node *a, edf_node *b) {
   edf_node *of[3] = { live(), a, b };
   edf_nest_of(b ? "ij = ij, ij" : "ij = ij", of);
@@ -189,7 +194,7 @@ static void nest_of(edf_node *a, edf_node *b) {
   OF(edf_check_backward(x, "")) OF(edf_view(x)) OF(edf_set(x, array(4))) \
   OF(edf_mean_value(x)) OF(edf_error_rate(x, live())) OF(edf_error_rate(live(), x)) \
   OF(edf_save_onnx(file("model.onnx"), x)) OF(edf_write_c(file("model.c"), x)) \
-  OF(edf_write_c_loading(file("model.c"), x)) OF(edf_index_name(x, 0)) OF(edf_doctor(x)) OF(edf_check(x)) OF(edf_try(x)) \
+  OF(edf_write_c_loading(file("model.c"), x)) OF(write_c_text(x)) OF(edf_index_name(x, 0)) OF(edf_doctor(x)) OF(edf_check(x)) OF(edf_try(x)) \
   OF(edf_try_within(x, 1)) \
   OF(batches(x, NULL)) OF(next(x, NULL)) OF(edf_contraction_of(x)) \
   OF(edf_window_of(x)) OF(edf_run_code(x, 0)) \

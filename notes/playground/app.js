@@ -542,8 +542,13 @@ $('gradcheck').onclick = gradcheck;
 $('graph').parentNode.ontoggle = drawGraph;
 $('share').onclick = async () => { save(); try { await navigator.clipboard.writeText(location.href); $('share').textContent = 'Copied'; }
   catch { $('share').textContent = 'The link is in the address bar'; } setTimeout(() => { $('share').textContent = 'Copy link'; }, 2000); };
-$('in-c').onclick = () => { document.querySelector('#c-code pre').textContent = c_program(); $('c-code').showModal(); };
-$('copy-c').onclick = () => navigator.clipboard.writeText(c_program());
+const show_c = (name, text) => { document.querySelector('#c-code h2').textContent = name; document.querySelector('#c-code pre').textContent = text; };
+$('in-c').onclick = () => { show_c('hw1.c', c_program()); $('c-code').showModal(); };
+$('plain-c').onclick = async () => {       // the loops alone
+  const r = await editor.run([...program(), 'c'], true);
+  show_c('model.c', r.error !== null ? '/* ' + r.error + ' */' : r.answers[2].c);
+};
+$('copy-c').onclick = () => navigator.clipboard.writeText(document.querySelector('#c-code pre').textContent);
 $('close-c').onclick = () => $('c-code').close();
 $('file').onchange = e => open_file(e.target.files[0]);
 document.addEventListener('dragover', e => e.preventDefault());

@@ -14,6 +14,7 @@
      view           the boundary, the curve, the confusion of classes or samples: what fits
      find           searches the first NaN, and prints it
      check          the gradient check of the last node, as text
+     c              the slide as a C file without a framework, as text
      answer K       judges the lines that follow, as a backward of the line of node K
 
    An error is {"error":"..."}. After it only `text` works; WebAssembly needs a new instance. */
@@ -31,6 +32,7 @@ __attribute__((import_module("page"), import_name("attempt"))) int attempt(void 
 #include "edf/judge.h"
 #include "edf/data.h"
 #include "edf/lab.h"
+#include "edf/c.h"
 #include "../../examples/names.h"
 #include "data.h"
 
@@ -392,6 +394,14 @@ EXPORT("run") void run(void) {
     edf_forward();
     edf_write(&answer, "{\"error_of\":");
     write_number(IS("check") ? edf_gradcheck(y) : judge(y, text));
+    edf_write(&answer, "}");
+  } else if (IS("c")) {
+    edf_page c = { NULL, 0 };
+    feed(8);
+    edf_forward();
+    edf_write_c_text(&c, last_node());
+    edf_write(&answer, "{\"c\":");
+    edf_write_quoted(&answer, c.at, c.n);
     edf_write(&answer, "}");
   } else edf_stop("no command is called %s", line);
   printf("%s\n", answer.at);

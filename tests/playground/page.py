@@ -207,6 +207,19 @@ with sync_playwright() as p:
         check('c-program-of-' + name.replace(' ', '-'), all(abs(float(said.get(k, 'nan')) / x - 1) < 5e-5 for k, x in zip(('10', '100'), losses)),
               (losses, said or printed))
 
+    # The same slide without edf.h: its loops.
+    w.page.select_option('#example', 'LSTM')
+    w.page.wait_for_timeout(500)
+    w.page.click('#in-c')
+    w.page.click('#plain-c')
+    w.wait('document.querySelector("#c-code pre").innerText.includes("void forward(")')
+    source = os.path.join(directory, 'model.c')
+    with open(source, 'w') as f:
+        f.write(w.text('#c-code pre'))
+    w.page.click('#close-c')
+    c = subprocess.run(['cc', '-std=c99', '-Wall', '-Wextra', '-Werror', source, '-o', source[:-2], '-lm'], capture_output=True, text=True)
+    check('c-file-without-edf', not c.stderr and 'for (int t = ' in open(source).read(), c.stderr[:300])
+
     # Predict, by a link: a wrong line gets a caret and the likely mistake, a right one is revealed.
     g = Page(browser, 1280, hash='#example=XOR&predict=1')
     check('backward-is-hidden', g.page.locator('#rows .hidden').count() == 6 and 'h0.grad[b,j] x' not in g.text('#rows'), g.text('#rows'))
