@@ -30,9 +30,9 @@ extern "C" {
    The line of the slide is a comment, and below it stand its loops. Equal steps of a recurrence
    are a loop over t. Dropout and BatchNorm are as edf.training says. A node of your own becomes
    a call of two functions that you supply: the file declares them.
-   MOST, the greatest B, is the batch of the last Forward: cc -DMOST=1 sets another.
-   Errors: a model with a batch before its first Forward; a node whose size depends on the
-   batch, but is no multiple of it. Then no file is written. */
+   MOST, the greatest B, is the batch of the last Forward, or 1: cc -DMOST=64 sets another.
+   Errors: a node whose size depends on the batch, but is no multiple of it, and before the
+   first Forward a Reshape that changes the batch. Then no file is written. */
 void edf_write_c(const char *path, edf_node *node);
 
 /* The same, but Parameters are 0. load(file) reads them from a file of edf_save. */
@@ -155,7 +155,7 @@ static void edf_c__give_name(edf_c__file *o, int v, int most, const char *more) 
 /* ---- Sizes. Returns the k of a dimension with k B entries, or 0 if it has no B. */
 static int edf_c__times(edf_c__file *o, const edf_node *x, int d) {
   if (!(x->batched >> d & 1)) return 0;
-  if (!o->batch) edf_c__refuse(o, "its batch has no size before the first Forward");
+  if (!o->batch) return 1;               /* before the first Forward                          */
   if (x->dim[d] % o->batch)
     edf_c__refuse(o, "a size depends on the batch, but is no multiple of it");
   return x->dim[d] / o->batch;
@@ -960,6 +960,9 @@ static const char *edf_c__pointer(edf_c__file *o, int k, const char *suffix) {
   return edf_c__text("&%s", to);
 }
 static void edf_c__reshape(edf_c__file *o, int backward) {
+  const char *entries = edf_c__entries(o, o->y->in[0]);
+  if (!o->batch && o->y->batched && strcmp(edf_c__entries(o, o->y), entries))
+    edf_c__refuse(o, "the size of its batch is not known before the first Forward");
   const char *suffix = backward ? "_grad" : "";
   const char *y = edf_c__pointer(o, -1, suffix), *x = edf_c__pointer(o, 0, suffix);
   edf_c__line(o, "for (int n = 0; n < %s; n++)", edf_c__entries(o, o->y));
@@ -1346,6 +1349,7 @@ static void edf_c__save(const char *path, edf_node *node, int loads) {
   edf_writer w = edf_create_file("edf_write_c", path);
   fwrite(text.at, 1, text.n, w.file);
   edf_finish_file(&w);
+  edf_release(text.at);
 }
 void edf_write_c(const char *path, edf_node *node) { edf_c__save(path, node, 0); }
 void edf_write_c_loading(const char *path, edf_node *node) { edf_c__save(path, node, 1); }

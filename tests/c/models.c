@@ -133,9 +133,32 @@ TEST(own_nodes_and_saved_parameters) {
   fclose(out);
 }
 TEST(what_cannot_be_written) {
-  edf_node *x = edf_input("x[b,3]"), *y = edf_equations("y[b] = W[I] x[b,I]");
-  (void)x;
-  STOPS(edf_write_c("/dev/null", y), "edf_write_c|before the first Forward|x");
+  edf_node *x = edf_input("x[b,3]"), *y = edf_equations("y[b] = x[b,I] x[b+1,I] | b<1");
+  edf_feed(x, edf_value(edf_parameter("data[2,3]")), 2);
+  edf_forward();
+  STOPS(edf_write_c("/dev/null", y), "edf_write_c|y|batch");
+  x = edf_reshape(edf_input("u[b,2,3]"), "rows[r,3]");
+  STOPS(edf_write_c("/dev/null", x), "edf_write_c|Reshape|before the first Forward");
+}
+/* Before the first Forward the file is the same, but for MOST. */
+TEST(a_model_that_was_never_fed) {
+  edf_node *x = edf_input("x[b,4]");
+  edf_page before = { NULL, 0 }, after = before;
+  edf_node *y = edf_equations("h[b,j] = relu(W[j,I] x[b,I] - B[j]) | j<3 \n"
+                              "p[b,k] = softmax_k (V[k,J] h[b,J]) | k<2 \nl[b] = -ln p[b,0]");
+  edf_write_c_text(&before, y);
+  edf_feed(x, edf_value(edf_parameter("data[1,4]")), 1);
+  edf_forward();
+  edf_write_c_text(&after, y);
+  CHECK(!strcmp(before.at, after.at), "the file differs:\n%s\n%s", before.at, after.at);
+}
+/* Two calls write the same. */
+TEST(a_file_is_written_again) {
+  edf_page once = { NULL, 0 }, again = once;
+  edf_node *x = edf_parameter("x[2]"), *y = edf_mean(edf_square(x));
+  edf_write_c_text(&once, y);
+  edf_write_c_text(&again, y);
+  CHECK(!strcmp(once.at, again.at), "the second file differs");
 }
 
 /* ---- Random texts. The mean of the squares of the last line is the loss. */
