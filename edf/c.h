@@ -24,9 +24,9 @@ extern "C" {
    is a static array with the name of its node, and W.grad is W_grad. Parameters have their
    numbers. forward(B) computes all tensors for the first B rows of the Inputs. If the node is a
    loss, backward(B) computes the gradients of the mean of its entries, as edf_backward does,
-   and step(eta) makes a step of SGD. A loss is what edf_backward was called with, or a scalar
-   or one number a row that depends on a Parameter. The file is a program, too: main is an
-   example. With -DNO_MAIN it has none.
+   and step(eta) makes a step of SGD. A loss depends on a Parameter, and is what edf_backward
+   was called with, or a scalar, or one number a row, or a node such as LogLoss. The file is a
+   program, too: main is an example. With -DNO_MAIN it has none.
    The line of the slide is a comment, and below it stand its loops. Equal steps of a recurrence
    are a loop over t. Dropout and BatchNorm are as edf.training says. A node of your own becomes
    a call of two functions that you supply: the file declares them.
@@ -1077,20 +1077,28 @@ static void edf_c__dims(edf_c__file *o, const edf_node *x, const char *suffix) {
   if (l) edf_write(&o->out, "[%d]", l->begin + l->times);
   for (int d = 0; d < x->rank; d++) edf_write(&o->out, "[%s]", edf_c__size(o, x, d, "MOST"));
 }
-static void edf_c__declare(edf_c__file *o, const edf_node *x, int loads) {
-  const char *real = EDF_REAL_IS_DOUBLE ? "double" : "float";
-  int numbers = x->kind == EDF_PARAMETER && !loads;
-  edf_write(&o->out, "static %s ", real);
+static void edf_c__declare(edf_c__file *o, const edf_node *x) {
+  edf_write(&o->out, "static %s ", EDF_REAL_IS_DOUBLE ? "double" : "float");
   edf_c__dims(o, x, "");
-  if (numbers) edf_write(&o->out, " = ");
-  if (numbers) edf_c__numbers_of(&o->out, x, 0, x->value);
-  if (numbers && edf_c__wants(o, x)) edf_write(&o->out, ";\nstatic %s ", real);
-  else if (edf_c__wants(o, x)) edf_write(&o->out, ", ");
+  if (edf_c__wants(o, x)) edf_write(&o->out, ", ");
   if (edf_c__wants(o, x)) edf_c__dims(o, x, "_grad");
   edf_write(&o->out, ";");
   if (x->name && strcmp(x->name, o->name[edf_c__of(x)]))
     edf_write(&o->out, "   /* %s */", edf_label(x));
   edf_write(&o->out, "\n");
+}
+/* Writes the numbers of the Parameters. In C an array may be declared without them before. */
+static void edf_c__write_numbers(edf_c__file *o) {
+  edf_write(&o->out, "\n/* The numbers of the Parameters. */\n");
+  for (int i = 0; i < edf.n_parameters; i++) {
+    edf_node *p = edf.parameters[i];
+    if (!o->used[edf_c__of(p)]) continue;
+    edf_write(&o->out, "static %s ", EDF_REAL_IS_DOUBLE ? "double" : "float");
+    edf_c__dims(o, p, "");
+    edf_write(&o->out, " = ");
+    edf_c__numbers_of(&o->out, p, 0, edf_value(p));
+    edf_write(&o->out, ";\n");
+  }
 }
 /* Dropout in training draws as edf.h does: a hash of the seed and of the number of the draw. */
 static void edf_c__write_dropout(edf_c__file *o) {
@@ -1136,14 +1144,14 @@ static void edf_c__zero_gradients(edf_c__file *o, int most) {
   }
   o->in = NULL;
 }
-static void edf_c__write_tensors(edf_c__file *o, int most, int loads) {
+static void edf_c__write_tensors(edf_c__file *o, int most) {
   int drops = 0;
   for (int v = 0; v < most; v++) {
     edf_node *x = o->used[v] ? edf_c__node(v) : NULL;
     const edf_contraction *m = x && x->kind == EDF_COMPNODE ? edf_contraction_of(x) : NULL;
     o->y = x;
     if (!x || edf_c__is_later(edf_c__loop_of(o, x), x)) continue;
-    edf_c__declare(o, x, loads);
+    edf_c__declare(o, x);
     int is_dropout = edf.training && x->about && !strcmp(x->about->name, "Dropout");
     drops |= is_dropout;
     if (!(m && m->kind == 'x') && !is_dropout) continue;
@@ -1281,11 +1289,12 @@ static void edf_c__write(edf_c__file *o, int most, int loads) {
   else edf_write(&o->out, "*/\n");
   edf_write(&o->out, "#include <math.h>\n#ifndef MOST\n#define MOST %d   /* %s is at most this "
             "*/\n#endif\n\n", o->batch ? o->batch : 1, o->B);
-  edf_c__write_tensors(o, most, loads);
+  edf_c__write_tensors(o, most);
   edf_c__declare_own(o);
   if (loads) edf_c__write_load(o);
   edf_c__function(o, "void forward", 0, most);
   if (o->loss) edf_c__write_backward(o, most);
+  if (!loads) edf_c__write_numbers(o);
   edf_c__write_main(o, loads);
 }
 static edf_page edf_c__page(edf_page out, edf_node *node, int loads) {
@@ -1311,8 +1320,9 @@ static edf_page edf_c__page(edf_page out, edf_node *node, int loads) {
     for (int k = 0; y->backward && k < y->n_in; k++)
       o.learns[edf_c__of(y)] |= o.learns[edf_c__of(y->in[k])];
   }
-  o.loss = node->kind == EDF_COMPNODE && o.learns[edf_c__of(node)] &&
-           (node == edf.loss || !node->rank || (node->rank == 1 && (node->batched & 1)));
+  int is_loss = node == edf.loss || !node->rank || (node->rank == 1 && (node->batched & 1)) ||
+                (node->about && strstr(node->about->name, "Loss"));
+  o.loss = node->kind == EDF_COMPNODE && o.learns[edf_c__of(node)] && is_loss;
   o.used[edf_c__of(node)] = 1;
   for (int i = edf.n_compnodes - 1; i >= 0; i--) {
     edf_node *y = edf.compnodes[i];

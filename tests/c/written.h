@@ -16,7 +16,7 @@ static const char *written_name(const char *file, const edf_node *x) {
   static char name[200];
   char wanted[300];
   snprintf(wanted, sizeof wanted, ";   /* %s */\n", edf_label(x));
-  const char *at = strstr(file, wanted);
+  const char *at = strstr(file, wanted);         /* Before the numbers stand declarations.    */
   if (!at) return x->name;
   while (at > file && at[-1] != '\n') at--;
   at += strlen(EDF_REAL_IS_DOUBLE ? "static double " : "static float ");
