@@ -69,7 +69,7 @@ typedef struct {
   int n_loop;
   const edf_c__loop *in;                 /* the loop that is being written, or NULL           */
   int depth;
-  const char *B;                         /* the name of the number of rows                    */
+  const char *B, *t;                     /* the number of rows; the step of a recurrence      */
   int n;                                 /* indices of the nest: names and limits             */
   const char *index[EDF_MAX_INDEX], *limit[EDF_MAX_INDEX];
 } edf_c__file;
@@ -100,14 +100,25 @@ static const char *edf_c__text(const char *format, ...) {
    edf_write(&(o)->out, "\n"))
 
 /* ---- Names */
+/* Words of C, names of the file, and functions of the headers. A name with f or l behind one
+   of these is reserved, too: sinf, fmaxl. */
 static const char edf_c__reserved[] =
   " auto break case char const continue default do double else enum extern float for goto if "
   "inline int long register restrict return short signed sizeof static struct switch typedef "
-  "union unsigned void volatile while main forward backward step load eta most sum dot slope "
-  "mean variance all MOST NAN INFINITY acos asin atan ceil cos cosh exp exp2 expm1 fabs "
-  "fdim floor fma fmax fmin fmod gamma hypot j0 j1 jn y0 y1 yn lgamma log log10 log1p log2 "
-  "logb pow remainder rint round scalb signgam sin sinh sqrt tan tanh tgamma trunc erf erfc "
-  "cbrt asm typeof linux unix i386 rows keep seed draws M_PI M_E HUGE_VAL stdin stdout stderr ";
+  "union unsigned void volatile while asm typeof linux unix i386 main forward backward step "
+  "load eta most sum dot slope mean variance all rows keep seed draws MOST argc argv path__ "
+  "file__ header__ size__ ok__ at__ read_numbers NAN INFINITY HUGE_VAL M_PI M_E EOF NULL "
+  "stdin stdout stderr acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh drem "
+  "erf erfc exp exp2 expm1 fabs fdim floor fma fmax fmin fmod frexp gamma hypot ilogb j0 j1 jn "
+  "ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf nan nearbyint "
+  "nextafter nexttoward pow remainder remquo rint round scalb scalbln scalbn signgam "
+  "significand sin sinh sqrt tan tanh tgamma trunc y0 y1 yn clearerr fclose feof ferror fflush "
+  "fgetc fgetpos fgets fopen fprintf fputc fputs fread freopen fscanf fseek fsetpos ftell "
+  "fwrite getc getchar gets perror printf putc putchar puts remove rename rewind scanf setbuf "
+  "setvbuf snprintf sprintf sscanf tmpfile tmpnam ungetc abort abs atexit atof atoi atol "
+  "bsearch calloc div exit free getenv index labs ldiv malloc mblen qsort rand realloc rindex "
+  "srand strtod strtol system memchr memcmp memcpy memmove memset strcat strchr strcmp strcoll "
+  "strcpy strcspn strlen strncat strncmp strncpy strpbrk strrchr strspn strstr strtok ";
 
 /* Writes a name in C: L'_2 is L_prime_2, a Greek letter has its name. */
 static void edf_c__spell(edf_page *to, const char *name) {
@@ -121,13 +132,20 @@ static void edf_c__spell(edf_page *to, const char *name) {
     if ((*c >= 'A' && *c <= 'Z') || (*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9'))
       edf_write(to, "%c", *c);
     else if (*c == '\'') edf_write(to, "_prime");
-    else if ((c[0] & 0xFE) == 0xCE && code >= 0x391 && (code - 0x391) % 32 < 25) {
+    else if ((c[0] & 0xFE) == 0xCE && code >= 0x391 && code <= 0x3C9 &&
+             (code - 0x391) % 32 < 25) {
       const char *letter = greek[(code - 0x391) % 32];
       edf_write(to, "%c%s", code < 0x3B1 ? *letter - 'a' + 'A' : *letter, letter + 1);
       c++;
     } else if (*c < 0x80) edf_write(to, "_");
     else edf_write(to, "x%02X", *c);
   }
+}
+static int edf_c__is_reserved(const char *name) {
+  size_t n = strlen(name);
+  return strstr(edf_c__reserved, edf_c__text(" %s ", name)) ||
+         (n > 3 && strchr("fl", name[n - 1]) &&
+          strstr(edf_c__reserved, edf_c__text(" %.*s ", (int)n - 1, name)));
 }
 static int edf_c__is_name(const edf_c__file *o, const char *name, int most) {
   for (int v = 0; v < most; v++) {
@@ -139,7 +157,7 @@ static int edf_c__is_name(const edf_c__file *o, const char *name, int most) {
     if (other && !strncmp(name, other, n) &&
         (!strcmp(other + n, "_grad") || !strcmp(other + n, "_max"))) return 1;
   }
-  return strstr(edf_c__reserved, edf_c__text(" %s ", name)) != NULL;
+  return edf_c__is_reserved(name);
 }
 /* Gives value v a name that no other one has. The last node of a name gets it without a
    number. */
@@ -212,8 +230,8 @@ static const char *edf_c__array(const edf_c__file *o, int k, const char *suffix)
   if (o->in != l || edf_c__operand(edf_c__next(o), k) == x)
     return edf_c__text("%s%s[%d]", name, suffix, step);
   int back = edf_c__step_of(l, o->y) - step;
-  return back ? edf_c__text("%s%s[t - %d]", name, suffix, back)
-              : edf_c__text("%s%s[t]", name, suffix);
+  return back ? edf_c__text("%s%s[%s - %d]", name, suffix, o->t, back)
+              : edf_c__text("%s%s[%s]", name, suffix, o->t);
 }
 
 /* ---- Templates. In a text $y is an entry of the node, $a $b $c entries of its operands, and
@@ -245,7 +263,8 @@ static const struct { const char *op, *forward, *backward; } edf_c__templates[] 
   { "Pow", "$y = pow($a, $0);", "$da += $dy * $0 * pow($a, $0 - 1);" },
   { "Softplus", "$y = fmax($a, 0) + log1p(exp(-fabs($a)));", "$da += $dy / (1 + exp(-$a));" },
   { "LeakyRelu", "$y = $a > 0 ? $a : $0 * $a;", "$da += $a > 0 ? $dy : $0 * $dy;" },
-  { "Clamp", "$y = fmin(fmax($a, $0), $1);", "if ($0 <= $a && $a <= $1) $da += $dy;" },
+  { "Clamp", "$y = $a < $0 ? $0 : $a > $1 ? $1 : $a;",
+    "if ($0 <= $a && $a <= $1) $da += $dy;" },
   { "Gelu", "$y = $a * " EDF_C__GELU ";",
     "double all = " EDF_C__GELU ";\n"
     "double slope = 1.5957691216057308 * (1 + 0.134145 * $a * $a);\n"
@@ -301,12 +320,12 @@ static const struct { const char *op, *forward, *backward; } edf_c__templates[] 
   { "LogSumExp",
     EDF_C__MOST "K most = fmax(most, $a);\nif (most - most != 0) most = 0;\n"
     "K sum += exp($a - most);\n$y = log(sum) + most;",
-    "K if ($a > -INFINITY) $da += $dy * exp($a - $y);" },
+    "K if ($a != -INFINITY) $da += $dy * exp($a - $y);" },
   { "WeightedLogSumExp",
     EDF_C__MOST "K if ($b != 0) most = fmax(most, $a);\nif (most - most != 0) most = 0;\n"
     "K if ($b != 0) sum += $b * exp($a - most);\n$y = log(sum) + most;",
-    "K if ($b != 0 && $a > -INFINITY) $da += $dy * $b * exp($a - $y);\n"
-    "K if ($a > -INFINITY) $db += $dy * exp($a - $y);" },
+    "K if ($b != 0 && $a != -INFINITY) $da += $dy * $b * exp($a - $y);\n"
+    "K if ($a != -INFINITY) $db += $dy * exp($a - $y);" },
   { "ArgMax",
     "double most = -INFINITY;\n$y = 0;\n"
     "K if ($0 * $a > most) { most = $0 * $a; $y = $k; }", "" },
@@ -342,7 +361,8 @@ static int edf_c__numbers(const edf_node *y) {
 static int edf_c__follows(const edf_node *x, const edf_node *y, int numbers) {
   const edf_contraction *a = edf_contraction_of(x), *b = edf_contraction_of(y);
   int period = y->position - x->position;
-  if (x->about != y->about || !x->about || x->forward != y->forward || x->rank != y->rank ||
+  if (x->about != y->about || !x->about || edf_c__template_of(x) != edf_c__template_of(y) ||
+      edf_row_is_causal(x) != edf_row_is_causal(y) || x->rank != y->rank ||
       x->n_in != y->n_in || x->batched != y->batched || !a != !b ||
       edf_row_dims(x) != edf_row_dims(y) ||
       memcmp(x->dim, y->dim, (size_t)x->rank * sizeof *x->dim)) return 0;
@@ -411,6 +431,7 @@ static int edf_c__take_loop(edf_c__file *o, edf_c__loop *l) {
           const edf_node *like = edf.compnodes[l->first + at + (at ? l->period : 0)];
           if (pass) { o->member[p] = 1 + o->n_loop; continue; }
           if (o->member[p] || slot->rank != like->rank || slot->batched != like->batched ||
+              o->used[edf_c__of(slot)] != o->used[edf_c__of(like)] ||
               memcmp(slot->dim, like->dim, (size_t)slot->rank * sizeof *slot->dim)) return 0;
           int steps = (l->first - p + l->period - 1) / l->period;
           if (steps > before) before = steps;
@@ -449,8 +470,8 @@ static void edf_c__name_index(edf_c__file *o, int i, const char *name) {
   edf_c__spell(&to, name);
   for (char *c = to.at; *c; c++) if (*c >= 'A' && *c <= 'Z') *c = (char)(*c - 'A' + 'a');
   for (int again = 1; again; again ? edf_write(&to, "_") : (void)0) {
-    again = !strcmp(to.at, o->B) || (o->in && !strcmp(to.at, "t")) ||
-            strstr(edf_c__reserved, edf_c__text(" %s ", to.at)) != NULL;
+    again = !strcmp(to.at, o->B) || (o->in && !strcmp(to.at, o->t)) ||
+            edf_c__is_reserved(to.at);
     for (int k = 0; k < i; k++) again |= !strcmp(to.at, o->index[k]);
     for (int k = -1; k < o->y->n_in; k++)
       again |= !strcmp(to.at, o->name[edf_c__of(edf_c__operand(o->y, k))]);
@@ -537,7 +558,7 @@ static const char *edf_c__place(const edf_c__file *o, const edf_contraction *m, 
     if (!factor) continue;
     edf_write(&to, "%s", factor < 0 ? to.n ? " - " : "-" : to.n ? " + " : "");
     if (factor != 1 && factor != -1) edf_write(&to, "%d * ", abs(factor));
-    edf_write(&to, "%s", i < m->e.n_index ? o->index[i] : "t");
+    edf_write(&to, "%s", i < m->e.n_index ? o->index[i] : o->t);
   }
   if (!to.n) return edf_c__text("%d", constant);
   if (constant) edf_write(&to, constant < 0 ? " - %d" : " + %d", abs(constant));
@@ -772,6 +793,7 @@ static const char *edf_c__inside(edf_c__file *o, const edf_contraction *m, int f
 /* Lookup: y[b,j] = x[k[b],j]. Scatter: y[k[b],j] += x[b,j]. */
 static void edf_c__lookup(edf_c__file *o, int backward) {
   int put = edf_contraction_of(o->y)->kind == 'p', all[EDF_MAX_INDEX];
+  if (backward && !edf_c__wants(o, o->y->in[0])) return;
   if (put && !backward) edf_c__set(o, "", "0");
   const edf_contraction *m = edf_c__take(o);
   for (int i = 0; i < o->n; i++) all[i] = i;
@@ -871,7 +893,9 @@ static void edf_c__write_template(edf_c__file *o, const char *op, const char *te
     const char *line = edf_c__fill(o, &r, at + 2 * each, at + n);
     if (causal) {
       const char *i = o->index[r.inner[0]];
-      edf_c__line(o, "for (int %s = 0; %s <= %s; %s++)", i, i, o->index[r.inner[0] - 1], i);
+      edf_c__line(o, "for (int %s = 0; %s <= %s%s; %s++)", i, i, o->index[r.inner[0] - 1],
+                  o->y->dim[r.inner[0]] < o->y->dim[r.inner[0] - 1]
+                      ? edf_c__text(" && %s < %s", i, o->limit[r.inner[0]]) : "", i);
       edf_c__line(o, "  %s", line);
     } else edf_c__each(o, r.inner, each ? r.n_inner : 0, "%s", line);
   }
@@ -959,15 +983,47 @@ static const char *edf_c__pointer(edf_c__file *o, int k, const char *suffix) {
   for (int d = 0; d < edf_c__operand(o->y, k)->rank; d++) to = edf_c__text("%s[0]", to);
   return edf_c__text("&%s", to);
 }
+/* Returns 1 if the entries of x are one behind the other for each B: if only its first
+   dimension depends on B. */
+static int edf_c__is_flat(const edf_node *x) { return !(x->batched >> 1); }
 static void edf_c__reshape(edf_c__file *o, int backward) {
-  const char *entries = edf_c__entries(o, o->y->in[0]);
-  if (!o->batch && o->y->batched && strcmp(edf_c__entries(o, o->y), entries))
-    edf_c__refuse(o, "the size of its batch is not known before the first Forward");
   const char *suffix = backward ? "_grad" : "";
-  const char *y = edf_c__pointer(o, -1, suffix), *x = edf_c__pointer(o, 0, suffix);
-  edf_c__line(o, "for (int n = 0; n < %s; n++)", edf_c__entries(o, o->y));
-  if (backward) edf_c__line(o, "  (%s)[n] += (%s)[n];", x, y);
-  else edf_c__line(o, "  (%s)[n] = (%s)[n];", y, x);
+  const edf_node *x = o->y->in[0];
+  int which[EDF_MAX_RANK], later[EDF_MAX_RANK];
+  if (!o->batch && o->y->batched) {
+    const char *entries = edf_c__entries(o, x);
+    if (strcmp(edf_c__entries(o, o->y), entries))
+      edf_c__refuse(o, "the size of its batch is not known before the first Forward");
+  }
+  if (edf_c__is_flat(x) && edf_c__is_flat(o->y)) {
+    const char *y = edf_c__pointer(o, -1, suffix), *from = edf_c__pointer(o, 0, suffix);
+    edf_c__name_index(o, which[0] = 0, "n");
+    const char *n = o->index[0];
+    o->limit[0] = edf_c__entries(o, o->y);
+    if (backward) edf_c__each(o, which, 1, "(%s)[%s] += (%s)[%s];", from, n, y, n);
+    else edf_c__each(o, which, 1, "(%s)[%s] = (%s)[%s];", y, n, from, n);
+    return;
+  }
+  /* Else entry n of x is found by loops, and that of y by divisions. */
+  const char *size[EDF_MAX_RANK], *limit[EDF_MAX_RANK], *y = edf_c__array(o, -1, suffix);
+  int rank = o->y->rank;
+  edf_c__name_all(o, o->y, later);
+  for (int d = 0; d < rank; d++) {
+    size[d] = edf_c__product(o, later + d + 1, rank - d - 1);
+    limit[d] = o->limit[d];
+  }
+  const char *at = edf_c__name_all(o, x, which);
+  const char *from = edf_c__text("%s%s", edf_c__array(o, 0, suffix), at);
+  edf_c__name_index(o, x->rank, "n");
+  const char *n = o->index[x->rank];
+  for (int d = 0; d < rank; d++)
+    y = d ? edf_c__text("%s[%s / %s %% (%s)]", y, n, size[d], limit[d])
+          : edf_c__text("%s[%s / %s]", y, n, size[d]);
+  edf_c__open(o, which, x->rank, 1);
+  edf_c__line(o, "int %s = %s;", n, edf_c__entry_number(o, which, x->rank));
+  if (backward) edf_c__line(o, "%s += %s;", from, y);
+  else edf_c__line(o, "%s = %s;", y, from);
+  edf_c__close(o, x->rank, 1);
 }
 /* Writes the declaration or the call of a function that the reader of the file supplies. */
 static void edf_c__own(edf_c__file *o, int backward, int declares) {
@@ -980,6 +1036,7 @@ static void edf_c__own(edf_c__file *o, int backward, int declares) {
     const edf_node *x = edf_c__operand(o->y, k);
     const char *name = k < 0 ? "y" : edf_c__text("%c", 'a' + k);
     int writes = !backward && k < 0;
+    if (!edf_c__is_flat(x)) edf_c__refuse(o, "the batch is not the first index of each tensor");
     edf_write(&text, k < 0 ? "" : ", ");
     if (declares)
       edf_write(&text, "int %s_size, %s%s *%s", name, writes ? "" : "const ", real, name);
@@ -1009,6 +1066,13 @@ static void edf_c__write_node(edf_c__file *o, int backward) {
                                                               : edf_c__templates[k].forward);
   else edf_c__own(o, backward, 0);
 }
+/* Returns a text that cannot end a comment. */
+static const char *edf_c__commented(const char *text) {
+  char *copy = strcpy((char *)edf_keep(NULL, strlen(text) + 1), text);
+  for (char *c = copy; *c; c++)
+    if ((*c == '*' && c[1] == '/') || (*c == '/' && c[1] == '*') || *c == '\n') *c = ' ';
+  return copy;
+}
 /* Writes the line of the slide, or the node of a C call, as a comment. */
 static void edf_c__comment(edf_c__file *o, const edf_node *before) {
   edf_page text = { NULL, 0 };
@@ -1017,10 +1081,8 @@ static void edf_c__comment(edf_c__file *o, const edf_node *before) {
   if (text.n && *text.at == '[' && o->in) edf_write(&text, ", and the steps after it");
   if (!text.n) edf_write_node(&text, o->y, EDF_FORWARD_LINE);
   if (!text.n) edf_write_node(&text, o->y, EDF_SITE);
-  for (char *c = text.at; c && *c; c++)
-    if ((*c == '*' && c[1] == '/') || (*c == '/' && c[1] == '*') || *c == '\n') *c = ' ';
   edf_write(&o->out, "\n");
-  edf_c__line(o, "/* %s */", text.at);
+  edf_c__line(o, "/* %s */", edf_c__commented(text.at));
 }
 static void edf_c__pass(edf_c__file *o, int backward) {
   const edf_node *before = NULL;
@@ -1036,8 +1098,12 @@ static void edf_c__pass(edf_c__file *o, int backward) {
       y = o->y = edf.compnodes[p];
       if (p == (backward ? l->first + l->period - 1 : l->first)) {
         edf_write(&o->out, "\n");
-        if (backward) edf_c__line(o, "for (int t = %d; t >= %d; t--) {", end - 1, l->begin);
-        else edf_c__line(o, "for (int t = %d; t < %d; t++) {", l->begin, end);
+        if (backward)
+          edf_c__line(o, "for (int %s = %d; %s >= %d; %s--) {", o->t, end - 1, o->t, l->begin,
+                      o->t);
+        else
+          edf_c__line(o, "for (int %s = %d; %s < %d; %s++) {", o->t, l->begin, o->t, end,
+                      o->t);
         o->depth++;
       }
     }
@@ -1084,7 +1150,7 @@ static void edf_c__declare(edf_c__file *o, const edf_node *x) {
   if (edf_c__wants(o, x)) edf_c__dims(o, x, "_grad");
   edf_write(&o->out, ";");
   if (x->name && strcmp(x->name, o->name[edf_c__of(x)]))
-    edf_write(&o->out, "   /* %s */", edf_label(x));
+    edf_write(&o->out, "   /* %s */", edf_c__commented(edf_label(x)));
   edf_write(&o->out, "\n");
 }
 /* Writes the numbers of the Parameters. In C an array may be declared without them before. */
@@ -1136,7 +1202,9 @@ static void edf_c__zero_gradients(edf_c__file *o, int most) {
     const edf_c__loop *l = o->in = edf_c__loop_of(o, x);
     if (edf_c__is_later(l, x)) continue;
     const char *at = edf_c__name_all(o, x, which), *line = "";
-    if (l) line = edf_c__text("for (int t = 0; t < %d; t++) ", l->begin + l->times);
+    if (l)
+      line = edf_c__text("for (int %s = 0; %s < %d; %s++) ", o->t, o->t, l->begin + l->times,
+                         o->t);
     for (int d = 0; d < x->rank; d++)
       line = edf_c__text("%sfor (int %s = 0; %s < %s; %s++) ", line, o->index[d], o->index[d],
                          o->limit[d], o->index[d]);
@@ -1210,33 +1278,34 @@ static void edf_c__write_backward(edf_c__file *o, int most) {
 static void edf_c__write_load(edf_c__file *o) {
   const char *real = EDF_REAL_IS_DOUBLE ? "double" : "float";
   edf_write(&o->out, "\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
-            "static int read_numbers(FILE *f, const char *header, const char *name, %s *to, "
-            "size_t n) {\n"
-            "  const char *at = strstr(header, name);\n"
-            "  if (at) at = strstr(at, \"\\\"data_offsets\\\":[\");\n"
-            "  return at && !fseek(f, 8 + (long)strlen(header) + atol(at + 16), SEEK_SET) &&\n"
-            "         fread(to, sizeof *to, n, f) == n;\n}\n\n"
+            "static int read_numbers(FILE *file__, const char *header__, const char *name, "
+            "%s *to, size_t n) {\n"
+            "  const char *at__ = strstr(header__, name);\n"
+            "  if (at__) at__ = strstr(at__, \"\\\"data_offsets\\\":[\");\n"
+            "  if (!at__) return 0;\n"
+            "  fseek(file__, 8 + (long)strlen(header__) + atol(at__ + 16), SEEK_SET);\n"
+            "  return fread(to, sizeof *to, n, file__) == n;\n}\n\n"
             "/* Reads the Parameters from a file of edf_save. Returns 1, or 0 if it cannot. "
             "*/\n"
-            "int load(const char *file) {\n"
-            "  FILE *f = fopen(file, \"rb\");\n"
-            "  unsigned char size[8];\n"
-            "  if (!f || fread(size, 1, 8, f) != 8) return 0;\n"
-            "  size_t n = size[0] | size[1] << 8 | (size_t)size[2] << 16 | (size_t)size[3] << "
-            "24;\n"
-            "  char *header = (char *)calloc(n + 1, 1);\n"
-            "  int ok = header && fread(header, 1, n, f) == n;\n", real);
+            "int load(const char *path__) {\n"
+            "  FILE *file__ = fopen(path__, \"rb\");\n"
+            "  unsigned char size__[8];\n"
+            "  if (!file__ || fread(size__, 1, 8, file__) != 8) return 0;\n"
+            "  size_t ok__ = size__[0] | size__[1] << 8 | size__[2] << 16 | "
+            "(size_t)size__[3] << 24;\n"
+            "  char *header__ = (char *)calloc(ok__ + 1, 1);\n"
+            "  ok__ = header__ && fread(header__, 1, ok__, file__) == ok__;\n", real);
   for (int i = 0; i < edf.n_parameters; i++) {
     const edf_node *p = o->y = edf.parameters[i];
     edf_page name = { NULL, 0 };
     if (!o->used[edf_c__of(p)]) continue;
     edf_write_quoted(&name, p->name, strlen(p->name));
-    edf_write(&o->out, "  ok = ok && read_numbers(f, header, \"");
+    edf_write(&o->out, "  ok__ = ok__ && read_numbers(file__, header__, \"");
     for (const char *c = name.at; *c; c++)
       edf_write(&o->out, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
     edf_write(&o->out, ":{\", %s, %zu);\n", edf_c__pointer(o, -1, ""), p->size);
   }
-  edf_write(&o->out, "  free(header);\n  fclose(f);\n  return ok;\n}\n");
+  edf_write(&o->out, "  free(header__);\n  fclose(file__);\n  return (int)ok__;\n}\n");
 }
 /* Writes loops over a row of a tensor around one line, in which %s is an entry. */
 static void edf_c__row(edf_c__file *o, edf_node *x, const char *before, const char *behind) {
@@ -1305,6 +1374,7 @@ static edf_page edf_c__page(edf_page out, edf_node *node, int loads) {
   o.out = out;
   o.target = o.y = node;
   o.B = "B";
+  o.t = "t";
   o.used = (char *)edf_keep(NULL, (size_t)most + 1);
   o.name = (const char **)edf_keep(NULL, ((size_t)most + 1) * sizeof *o.name);
   o.member = (int *)edf_keep(NULL, ((size_t)edf.n_compnodes + 1) * sizeof *o.member);
@@ -1317,7 +1387,9 @@ static edf_page edf_c__page(edf_page out, edf_node *node, int loads) {
   }
   for (int i = 0; i < edf.n_compnodes; i++) {
     const edf_node *y = edf.compnodes[i];
-    for (int k = 0; y->backward && k < y->n_in; k++)
+    const edf_contraction *m = edf_contraction_of(y);
+    int n = m && !m->runs ? 1 : y->n_in;           /* Classes have no gradient.               */
+    for (int k = 0; y->backward && k < n; k++)
       o.learns[edf_c__of(y)] |= o.learns[edf_c__of(y->in[k])];
   }
   int is_loss = node == edf.loss || !node->rank || (node->rank == 1 && (node->batched & 1)) ||
@@ -1351,6 +1423,7 @@ static edf_page edf_c__page(edf_page out, edf_node *node, int loads) {
   }
   for (int v = 0; v < most; v++)                   /* A bias is often called B.               */
     if (o.name[v] && !strcmp(o.name[v], "B")) o.B = "rows";
+  while (edf_c__is_name(&o, o.t, most)) o.t = edf_c__text("%s_step", o.t);
   edf_c__write(&o, most, loads);
   return o.out;
 }

@@ -22,13 +22,14 @@ check() {                                # check PROGRAM REAL COMPILER ...
   rm -rf "$at" && mkdir "$at" && cp tests/c/compare.h "$at"
   ${CC:-cc} -std=c99 -O1 -DEDF_REAL=$real -DEDF_LINKED -I. -Itests tests/c/${program%-*}.c \
     "$dir/impl-$real.o" -o "$at/program" -lm || exit 1
-  case $program in *-random) set -- "$@" ;; esac
   if [ $program = models-random ]; then
     WRITTEN=$at "$at/program" random < "$dir/cases" > "$at/out" 2>&1
   else WRITTEN=$at "$at/program" > "$at/out" 2>&1; fi || { bad=1; grep -v '^ok' "$at/out"; }
   for compiler in "$@"; do
     for file in "$at"/*.check.c; do
-      (cd "$at" && $compiler -std=c99 $warn -Werror "$file" -lm -o run &&
+      most=                              # The arrays may be larger than the batch.
+      grep -q 'any MOST' "$file" && most=-DMOST=9
+      (cd "$at" && $compiler -std=c99 $warn -Werror $most "$file" -lm -o run &&
         ./run) > "$at/said" 2>&1 && { right=$((right + 1)); continue; }
       bad=1
       echo "not ok c-$program-$real: $compiler $(basename "$file")"

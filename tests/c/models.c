@@ -64,7 +64,56 @@ static void masks(void) {
                 "v[b,t] = ln sum_s exp(a[b,t,s]) | s<=t \n"
                 "loss = mean_{b,t} (w[b,t] + v[b,t])^2");
 }
+/* Nodes that look like steps of a recurrence and are none */
+static void three_tests(void) {
+  edf_equations("p[b,i] = 1[x[b,i]<0] \nq[b,i] = 1[x[b,i]>0] \nr[b,i] = 1[x[b,i]>=0] \n"
+                "loss = mean_{b,i} (p[b,i] + 2 q[b,i] + 4 r[b,i]) x[b,i] w[i]");
+}
+static void three_softmaxes(void) {
+  edf_equations("P[b,t,s] = softmax_s a[b,t,s] \nQ[b,t,s] = softmax_s a[b,t,s] | s<=t \n"
+                "R[b,t,s] = softmax_s a[b,t,s] \n"
+                "loss = mean_{b,t,s} (P[b,t,s] + 2 Q[b,t,s] R[b,t,s])^2");
+}
+static void loop_index(void) {
+  edf_equations("h[b,s,i] = tanh(t[i,J] h[b,s-1,J] + x[b,s,i]) \nloss = mean_{b,s,i} h[b,s,i]^2");
+}
+static void tall_softmax(void) {
+  edf_equations("P[t,s] = softmax_s a[t,s] | s<=t \ny[b,t] = P[t,S] x[b,S] \n"
+                "loss = mean_{b,t} y[b,t]^2");
+}
+static void unused_steps(void) {
+  edf_equations("g[b,t] = tanh(h[b,t-1] + x[b,t]) \nh[b,t] = 0.5 h[b,t-1] + g[b,t-3] + x[b,t] \n"
+                "loss = mean_{b,t} h[b,t]^2");
+}
+static void batch_in_the_middle(void) {
+  CompNode *n = edf_equations("n[i,b,j] = W[i,j,K] x[b,K] | i<2, j<3");
+  Mean(Square(Reshape(n, "r[c,3]")));
+}
+static void name_of_a_counter(void) {
+  CompNode *n = edf_equations("n[b,i,j] = W[i,j,K] x[b,K] | i<2, j<3");
+  Mean(Square(Reshape(n, "m[b,6]")));
+}
+static void learned_classes(void) {
+  edf_equations("z[b,j] = x[b,k[j]] \no[b,k[j]] += x[b,j] | k<3, j<3 \n"
+                "loss = mean_{b,j} z[b,j] W[j] o[b,j]");
+}
+static void functions_as_names(void) {
+  edf_equations("printf[b,j] = acosh[j] nan[b,j] \nloss = mean_{b,j} printf[b,j]^2");
+}
+static void not_a_number(void) {
+  edf_node *x = edf_find("x");
+  x->value[1] = (edf_real)NAN;
+  CompNode *y = Add(edf_clamp(x, 0, 1), edf_equations("l[i] = ln sum_j exp(x[i,j])\n"
+                                                      "u[i,j] = l[i] x[i,j]"));
+  Mean(Mul(y, edf_find("v")));
+}
+static void comment(void) { edf_name(Mean(edf_name(Square(edf_find("x")), "a*/b")), "loss"); }
 static const struct { const char *tensors; void (*build)(void); } more[] = {
+  { "x[b,4] w[4]", three_tests }, { "a[b,4,4]", three_softmaxes }, { "x[b,6,2] t[2,2]", loop_index },
+  { "a[5,3] x[b,3]", tall_softmax }, { "x[b,6]", unused_steps }, { "x[b,2]", batch_in_the_middle },
+  { "x[b,2]", name_of_a_counter }, { "x[b,4] k[3]=3 W[3]", learned_classes },
+  { "acosh[3] nan[b,3]", functions_as_names }, { "x[2,3] v[2,3]", not_a_number },
+  { "x[b,3]", comment },
   { "E[6,8] p[5,8] t[b,5]=6 y[b,5]=6", gpt }, { "x[b,256] y[b]=5", lenet },
   { "x[b,12,2]", long_lstm }, { "x[b,9,2]", backwards }, { "x[b,3] B[3] int[3] W[2]", names },
   { "x[b,3]", in_training }, { "x[b,3]", evaluated }, { "x[b,2,3]", wide_softmax },

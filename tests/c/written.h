@@ -78,7 +78,7 @@ static void written(edf_node *target, const char *name) {
   static char file[1 << 23];
   char path[400];
   const char *folder = getenv("WRITTEN");
-  int rows = 1;
+  int rows = 1, first = 1;               /* whether the batch is first                        */
   if (!folder) return;
   edf_forward();
   snprintf(path, sizeof path, "%s/%s-%d.model.c", folder, name, ++written_files);
@@ -91,6 +91,8 @@ static void written(edf_node *target, const char *name) {
   int loss = strstr(file, "\nvoid backward(") != NULL;
   snprintf(path + strlen(path) - 8, 9, ".check.c");      /* in place of .model.c               */
   FILE *out = fopen(path, "w");
+  for (int i = 0; i < edf.n_inputs; i++) first &= !(edf.inputs[i]->batched >> 1);
+  if (first && !(target->batched >> 1)) fprintf(out, "/* any MOST */\n");
   fprintf(out, "#define NO_MAIN\n#include \"%s-%d.model.c\"\ntypedef %s real;\n"
           "#include \"compare.h\"\nint main(void) {\n", name, written_files,
           EDF_REAL_IS_DOUBLE ? "double" : "float");
