@@ -420,6 +420,10 @@ edf_graph edf_new_graph(void);           /* Returns an empty graph with the defa
    next edf_backward. Without edf_push the framework does not notice that a value changed. */
 edf_real *edf_value(edf_node *node);
 edf_real *edf_grad(edf_node *node);
+/* Returns an entry of the value, as a pointer: *edf_at(h, 3, 5) is h[3,5]. There is one int for
+   each dimension. In gdb, `print *edf_at(h, 3, 5)` works. Errors: an index that is out of
+   range; no value yet. */
+edf_real *edf_at(edf_node *node, ...);
 void edf_push(edf_node *node);
 void edf_push_grad(edf_node *node);
 
@@ -1969,6 +1973,21 @@ edf_real *edf_value(edf_node *node) {
               node->kind == EDF_INPUT ? "feed it" : "call edf_forward", edf__show(node));
   edf__sync(node, EDF_VALUE, EDF_READS);
   return node->value;
+}
+edf_real *edf_at(edf_node *node, ...) {
+  edf_real *v = edf_value(node);
+  size_t entry = 0;
+  va_list index;
+  va_start(index, node);
+  for (int d = 0; d < node->rank; d++) {
+    int i = va_arg(index, int);
+    if (i < 0 || i >= node->dim[d])
+      edf__fail(edf__call_of("edf_at"), "index %d of dimension %d, expected 0 to %d\n  %s", i,
+                d, node->dim[d] - 1, edf__show(node));
+    entry = entry * (size_t)node->dim[d] + (size_t)i;
+  }
+  va_end(index);
+  return v + entry;
 }
 edf_real *edf_grad(edf_node *node) {
   edf__check_exists("edf_grad", node);

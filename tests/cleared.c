@@ -182,7 +182,7 @@ static void nest_of(edf_node *a, edf_node *b) {
 #define USES(OF) \
   OF(edf_state(x, 8)) OF(edf_name(x, "a")) OF(edf_label(x)) OF(edf_want_grad(x)) \
   OF(edf_feed(x, zeros, 2)) OF(edf_forward_to(x)) OF(edf_backward(x)) \
-  OF(edf_update(x, &edf_sgd_rule, zeros)) OF(edf_value(x)) OF(edf_grad(x)) \
+  OF(edf_update(x, &edf_sgd_rule, zeros)) OF(edf_value(x)) OF(edf_at(x, 0, 0, 0, 0)) OF(edf_grad(x)) \
   OF(edf_push(x)) OF(edf_push_grad(x)) OF(edf_init_uniform(x, 0, 1)) \
   OF(edf_init_normal(x, 0, 1)) OF(edf_print_node(nowhere, x)) OF(edf_print(x)) \
   OF(edf_formula(x, "y = x", "")) OF(edf_gradcheck(x)) OF(edf_expect_mismatch(x)) \

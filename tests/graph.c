@@ -69,6 +69,14 @@ static void new_model(void) {
   edf_feed(model.x, rows, 2);
 }
 
+TEST(an_entry_by_its_indices) {
+  edf_node *W = edf_parameter("W[2,3]"), *c = edf_parameter("c");
+  for (int i = 0; i < 6; i++) W->value[i] = (edf_real)i;
+  CHECK(edf_at(W, 1, 2) == W->value + 5 && edf_at(W, 0, 1) == W->value + 1, "another entry");
+  *edf_at(c) = 7;
+  CHECK(c->value[0] == 7, "the entry of a scalar");
+}
+
 TEST(forward_to_runs_only_what_is_needed) {
   new_model();
   edf_forward_to(model.q);

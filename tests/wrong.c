@@ -495,6 +495,8 @@ TEST(runs_stop) {
        "Einsum|entry 3|0 to 1|$1");
   STOP(edf_einsum_at(AT, "y[b,i] = x[b,i] | b<4", fed("x[b,9]", 2), END); edf_forward(),
        "Einsum|this dimension|2|$1");
+  CALL(edf_at(edf_parameter("W[2,3]"), 1, 3), "edf_at|index 3 of dimension 1|0 to 2|W");
+  CALL(edf_at(edf_parameter("W[2,3]"), -1, 0), "edf_at|index -1 of dimension 0|0 to 1");
   CALL(edf_value(tanh_of(a("x[b,3]"))), "edf_value|edf_forward|\"h\" [b, 3]|hw1.c:3");
   CALL(edf_gradcheck(tanh_of(fed("x[b,3]", 1))), "edf_gradcheck|edf_want_grad|\"h\"|hw1.c:3");
   CALL(edf_name(a("W[3]"), NULL), "edf_name|NULL");
