@@ -6,7 +6,8 @@
 
 const grade_variant grade_variants[] = {
   { "backward", 10, 19, 1, NULL }, { "rows", 20, 29, 1, NULL }, { "labels", 30, 39, 1, NULL },
-  { "softmax", 40, 49, 1, NULL }, { "units", 50, 59, 1, NULL }, { NULL, 0, 0, 0, NULL }
+  { "softmax", 40, 49, 1, NULL }, { "units", 50, 59, 1, NULL },
+  { "gradients", 60, 69, 1, NULL }, { NULL, 0, 0, 0, NULL }
 };
 
 enum { POINTS = 600, TESTED = 300, MOST_WRONG = 9 };
@@ -36,11 +37,12 @@ static void call_2(const double *in, double *out) { train(train_2, in, out); }
 static void call_3(const double *in, double *out) { train(train_3, in, out); }
 static void call_4(const double *in, double *out) { train(train_4, in, out); }
 static void call_5(const double *in, double *out) { train(train_5, in, out); }
+static void call_6(const double *in, double *out) { train(train_6, in, out); }
 static void call_diagnosis(const double *in, double *out) {
-  int code[5] = { 0 };
+  int code[6] = { 0 };
   (void)in;
   diagnosis(code);
-  for (int i = 0; i < 5; i++) out[i] = code[i];
+  for (int i = 0; i < 6; i++) out[i] = code[i];
 }
 static double judge_name(const grade_part *p) { return (void)p, 0; }
 #else
@@ -49,6 +51,7 @@ static double judge_name(const grade_part *p) { return (void)p, 0; }
 #define call_3 NULL
 #define call_4 NULL
 #define call_5 NULL
+#define call_6 NULL
 #define call_diagnosis NULL
 
 /* ---- The starter's programs, watched. */
@@ -59,13 +62,14 @@ static double judge_name(const grade_part *p) { return (void)p, 0; }
 #include <unistd.h>
 
 static double points[2 * POINTS], classes[POINTS];
-static struct { int seen[POINTS], foreign, sums; } watched;
+static struct { int seen[POINTS], foreign, sums, kept; } watched;
 
 static void told(edf_event event, edf_node *node) {
   if (event != EDF_END_BACKWARD) return;
   const edf_node *x = edf_find("x"), *y = edf_find("y"), *P = edf_find("P");
   long at = (long)((x->value - points) / 2);
   (void)node;
+  watched.kept |= edf.accumulate;
   for (int b = 0; b < x->dim[0]; b++) watched.seen[at + b] = 1;
   watched.foreign |= y->value - classes != at;
   for (int b = 0; b < P->dim[0]; b++) {
@@ -94,14 +98,16 @@ static double code_of(trainer *f) {
   edf_forward();
   return grade_number(watched.sums ? "softmax" : seen < POINTS ? "rows"
                     : watched.foreign ? "labels" : are_same(edf_find("W0")) ? "units"
+                    : watched.kept ? "gradients"
                     : edf_gradcheck(edf_find("loss")) > 1e-6 ? "backward" : "none");
 }
 
 /* What is printed meanwhile would tell. */
 static double judge_name(const grade_part *p) {
-  static trainer *const programs[] = { train_1, train_2, train_3, train_4, train_5 };
+  static trainer *const programs[] = { train_1, train_2, train_3, train_4, train_5,
+                                              train_6 };
   int k = p->name[strlen(p->name) - 1] - '1', out = dup(1), nothing;
-  const double *code = grade_ask(NULL, 0, 5);
+  const double *code = grade_ask(NULL, 0, 6);
   FILE *sink = fopen("/dev/null", "w");
   nothing = sink ? fileno(sink) : -1;
   fflush(stdout);
@@ -135,12 +141,12 @@ static double judge_repair(const grade_part *p) {
 }
 
 #define REPAIR(k) \
-  { "repair " #k, 14, judge_repair, GRADE_NUMBERS, STUDENT(call_##k), NULL, NULL, 20 }
+  { "repair " #k, 10, judge_repair, GRADE_NUMBERS, STUDENT(call_##k), NULL, NULL, 20 }
 #define NAME(k) \
   { "name " #k, 6, judge_name, GRADE_NUMBERS, STUDENT(call_diagnosis), NULL, NULL, 0 }
 const grade_part grade_parts[] = {
-  NAME(1), NAME(2), NAME(3), NAME(4), NAME(5),
+  NAME(1), NAME(2), NAME(3), NAME(4), NAME(5), NAME(6),
   { "repair 1", 14, grade_backward, GRADE_NODE, STUDENT(swish), "x[b,5]", NULL, 0 },
-  REPAIR(2), REPAIR(3), REPAIR(4), REPAIR(5),
+  REPAIR(2), REPAIR(3), REPAIR(4), REPAIR(5), REPAIR(6),
   { NULL, 0, NULL, GRADE_TEXT, NULL, NULL, NULL, 0 }
 };

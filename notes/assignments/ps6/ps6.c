@@ -1,4 +1,4 @@
-/* ps6.c - your sixth problem set: five programs that run, and do not learn what they should.
+/* ps6.c - your sixth problem set: six programs that run, and do not learn what they should.
 
      cc -g ps6.c -lm -o ps6 && ./ps6          your own tests, in main below
      make grade ID=you                        the grader's
@@ -10,8 +10,8 @@
 
 enum { HIDDEN = 32, EPOCHS = 150, BATCH = 20 };
 
-/* What diagnosis writes for the programs 1 to 5: a code of the handout's table each. */
-void diagnosis(int code[5]) {
+/* What diagnosis writes for the programs 1 to 6: a code of the handout's table each. */
+void diagnosis(int code[6]) {
   (void)code;
   NOT_IMPLEMENTED();
 }
@@ -135,6 +135,25 @@ void train_5(const edf_real *x, const edf_real *y, int n, const edf_real *x_test
   name_classes(in, x_test, m, answer);
 }
 
+/* ---- 6 */
+void train_6(const edf_real *x, const edf_real *y, int n, const edf_real *x_test, int m,
+             int *answer) {
+  edf_node *in = edf_input("x[b,2]"), *label = edf_input("y[b]");
+  edf_node *loss = edf_equations("h[b,j] = relu(W0[j,I] x[b,I] - B0[j]) | j<%d \n"
+                                 "P[b,k] = softmax_k (W1[k,J] h[b,J] - B1[k]) | k<3 \n"
+                                 "loss[b] = -ln P[b,y[b]]", HIDDEN);
+  edf.accumulate = 1;
+  for (int i = 0; i < EPOCHS * n; i += BATCH) {
+    edf_feed(in, x + 2 * (i % n), BATCH);
+    edf_feed(label, y + i % n, BATCH);
+    edf_forward();
+    edf_backward(loss);
+    edf_sgd(0.1);
+  }
+  edf.accumulate = 0;
+  name_classes(in, x_test, m, answer);
+}
+
 #ifndef NO_TESTS
 /* Your own tests: how many of 300 new points does each program name wrongly? */
 static void draw_points(edf_real *x, edf_real *y, int n) {
@@ -150,8 +169,8 @@ static void draw_points(edf_real *x, edf_real *y, int n) {
 int main(void) {
   static edf_real x[1200], y[600], x_test[600], y_test[300];
   void (*train[])(const edf_real *, const edf_real *, int, const edf_real *, int, int *) = {
-    train_1, train_2, train_3, train_4, train_5 };
-  for (int k = 0; k < 5; k++) {
+    train_1, train_2, train_3, train_4, train_5, train_6 };
+  for (int k = 0; k < 6; k++) {
     int answer[300], wrong = 0;
     draw_points(x, y, 600);
     draw_points(x_test, y_test, 300);

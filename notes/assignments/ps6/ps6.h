@@ -19,4 +19,6 @@ void train_4(const edf_real *x, const edf_real *y, int n, const edf_real *x_test
              int *answer);
 void train_5(const edf_real *x, const edf_real *y, int n, const edf_real *x_test, int m,
              int *answer);
-void diagnosis(int code[5]);
+void train_6(const edf_real *x, const edf_real *y, int n, const edf_real *x_test, int m,
+             int *answer);
+void diagnosis(int code[6]);
