@@ -77,6 +77,7 @@ typedef struct {
 static void edf_c__refuse(const edf_c__file *o, const char *why) {
   edf_stop("edf_write_c: %s cannot be written: %s\n  %s", o->y->op, why, edf_shown(o->y));
 }
+static const char *const edf_c__real = EDF_REAL_IS_DOUBLE ? "double" : "float";
 static int edf_c__of(const edf_node *x) { return 3 * x->position + (int)x->kind; }
 static edf_node *edf_c__node(int v) {
   edf_node **all[3] = { edf.inputs, edf.parameters, edf.compnodes };
@@ -350,7 +351,7 @@ static int edf_c__template_of(const edf_node *y) {
   return k;
 }
 /* Returns how many numbers of a state its template uses. */
-static int edf_c__numbers(const edf_node *y) {
+static size_t edf_c__numbers(const edf_node *y) {
   int k = edf_c__template_of(y);
   const char *text = k < 0 ? "" : edf_c__templates[k].forward;
   return strstr(text, "$1") ? 2 : strstr(text, "$0") ? 1 : 0;
@@ -358,7 +359,7 @@ static int edf_c__numbers(const edf_node *y) {
 
 /* Returns 1 if nodes x and y, which is `period` later, are steps of one recurrence: equal, but
    for operands that are `period` later and for numbers of positions. */
-static int edf_c__follows(const edf_node *x, const edf_node *y, int numbers) {
+static int edf_c__follows(const edf_node *x, const edf_node *y) {
   const edf_contraction *a = edf_contraction_of(x), *b = edf_contraction_of(y);
   int period = y->position - x->position;
   if (x->about != y->about || !x->about || edf_c__template_of(x) != edf_c__template_of(y) ||
@@ -370,7 +371,8 @@ static int edf_c__follows(const edf_node *x, const edf_node *y, int numbers) {
     if (x->in[k] != y->in[k] &&
         (x->in[k]->kind != EDF_COMPNODE || y->in[k]->kind != EDF_COMPNODE ||
          y->in[k]->position - x->in[k]->position != period)) return 0;
-  if (!a) return !numbers || !memcmp(x->state, y->state, (size_t)numbers * sizeof(edf_real));
+  size_t numbers = a ? 0 : edf_c__numbers(x) * sizeof(edf_real);
+  if (!a) return !numbers || !memcmp(x->state, y->state, numbers);
   if (a->kind != b->kind || a->e.n_index != b->e.n_index || a->e.n_ref != b->e.n_ref ||
       a->e.n_term != b->e.n_term || a->outside != b->outside || a->e.n_mask || b->e.n_mask ||
       memcmp(a->extent, b->extent, (size_t)a->e.n_index * sizeof *a->extent)) return 0;
@@ -407,7 +409,7 @@ static int edf_c__repeats(const edf_c__file *o, int first, int period) {
     int moved = q >= first + period;
     if (o->used[edf_c__of(x)] != o->used[edf_c__of(y)] || o->member[q] ||
         o->learns[edf_c__of(x)] != o->learns[edf_c__of(y)] || o->member[q + period] ||
-        !edf_c__follows(x, y, edf_c__numbers(x)) ||
+        !edf_c__follows(x, y) ||
         (moved && !edf_c__drifts(edf.compnodes[q - period], x, period))) break;
     int k = 0;
     while (k < x->n_in && o->learns[edf_c__of(x->in[k])] == o->learns[edf_c__of(y->in[k])]) k++;
@@ -813,8 +815,8 @@ typedef struct {
   int causal;
 } edf_c__rows;
 
-/* Names the indices of the longest tensor of a node, and finds its rows. Of the operand of an
-   Index only a size counts. */
+/* Names the indices of the longest tensor of a node, and finds its rows. Only a size
+   of the operand of an Index counts. */
 static edf_c__rows edf_c__find_rows(edf_c__file *o, const char *op, int inner) {
   const edf_node *y = o->y, *x = y;
   int is_index = !strcmp(op, "Index"), columns = !strcmp(op, "BatchNorm in training");
@@ -1027,7 +1029,6 @@ static void edf_c__reshape(edf_c__file *o, int backward) {
 }
 /* Writes the declaration or the call of a function that the reader of the file supplies. */
 static void edf_c__own(edf_c__file *o, int backward, int declares) {
-  const char *real = EDF_REAL_IS_DOUBLE ? "double" : "float";
   edf_page text = { NULL, 0 };
   if (declares) edf_write(&text, "void ");
   edf_c__spell(&text, o->y->op);
@@ -1039,10 +1040,11 @@ static void edf_c__own(edf_c__file *o, int backward, int declares) {
     if (!edf_c__is_flat(x)) edf_c__refuse(o, "the batch is not the first index of each tensor");
     edf_write(&text, k < 0 ? "" : ", ");
     if (declares)
-      edf_write(&text, "int %s_size, %s%s *%s", name, writes ? "" : "const ", real, name);
+      edf_write(&text, "int %s_size, %s%s *%s", name, writes ? "" : "const ", edf_c__real,
+                name);
     else edf_write(&text, "%s, %s", edf_c__entries(o, x), edf_c__pointer(o, k, ""));
     if (!backward) continue;
-    if (declares) edf_write(&text, ", %s%s *%s_grad", k < 0 ? "const " : "", real, name);
+    if (declares) edf_write(&text, ", %s%s *%s_grad", k < 0 ? "const " : "", edf_c__real, name);
     else edf_write(&text, ", %s",
                    k < 0 || edf_c__wants(o, x) ? edf_c__pointer(o, k, "_grad") : "0");
   }
@@ -1144,7 +1146,7 @@ static void edf_c__dims(edf_c__file *o, const edf_node *x, const char *suffix) {
   for (int d = 0; d < x->rank; d++) edf_write(&o->out, "[%s]", edf_c__size(o, x, d, "MOST"));
 }
 static void edf_c__declare(edf_c__file *o, const edf_node *x) {
-  edf_write(&o->out, "static %s ", EDF_REAL_IS_DOUBLE ? "double" : "float");
+  edf_write(&o->out, "static %s ", edf_c__real);
   edf_c__dims(o, x, "");
   if (edf_c__wants(o, x)) edf_write(&o->out, ", ");
   if (edf_c__wants(o, x)) edf_c__dims(o, x, "_grad");
@@ -1159,7 +1161,7 @@ static void edf_c__write_numbers(edf_c__file *o) {
   for (int i = 0; i < edf.n_parameters; i++) {
     edf_node *p = edf.parameters[i];
     if (!o->used[edf_c__of(p)]) continue;
-    edf_write(&o->out, "static %s ", EDF_REAL_IS_DOUBLE ? "double" : "float");
+    edf_write(&o->out, "static %s ", edf_c__real);
     edf_c__dims(o, p, "");
     edf_write(&o->out, " = ");
     edf_c__numbers_of(&o->out, p, 0, edf_value(p));
@@ -1259,7 +1261,7 @@ static void edf_c__function(edf_c__file *o, const char *head, int backward, int 
 }
 static void edf_c__write_backward(edf_c__file *o, int most) {
   edf_c__function(o, "void backward", 1, most);
-  edf_write(&o->out, "\nvoid step(%s eta) {\n", EDF_REAL_IS_DOUBLE ? "double" : "float");
+  edf_write(&o->out, "\nvoid step(%s eta) {\n", edf_c__real);
   o->depth = 1;
   int any = 0, which[EDF_MAX_RANK];
   for (int i = 0; i < edf.n_parameters; i++) {
@@ -1276,7 +1278,6 @@ static void edf_c__write_backward(edf_c__file *o, int most) {
 /* Writes a function that reads the Parameters from a file of edf_save. Its header, which is
    JSON, has the place of the numbers of each. */
 static void edf_c__write_load(edf_c__file *o) {
-  const char *real = EDF_REAL_IS_DOUBLE ? "double" : "float";
   edf_write(&o->out, "\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
             "static int read_numbers(FILE *file__, const char *header__, const char *name, "
             "%s *to, size_t n) {\n"
@@ -1294,7 +1295,7 @@ static void edf_c__write_load(edf_c__file *o) {
             "  size_t ok__ = size__[0] | size__[1] << 8 | size__[2] << 16 | "
             "(size_t)size__[3] << 24;\n"
             "  char *header__ = (char *)calloc(ok__ + 1, 1);\n"
-            "  ok__ = header__ && fread(header__, 1, ok__, file__) == ok__;\n", real);
+            "  ok__ = header__ && fread(header__, 1, ok__, file__) == ok__;\n", edf_c__real);
   for (int i = 0; i < edf.n_parameters; i++) {
     const edf_node *p = o->y = edf.parameters[i];
     edf_page name = { NULL, 0 };
@@ -1366,6 +1367,48 @@ static void edf_c__write(edf_c__file *o, int most, int loads) {
   if (!loads) edf_c__write_numbers(o);
   edf_c__write_main(o, loads);
 }
+/* Marks the values that the target needs, and those that have a gradient. */
+static void edf_c__mark(edf_c__file *o) {
+  for (int i = 0; i < edf.n_inputs; i++)
+    o->learns[edf_c__of(edf.inputs[i])] = edf.inputs[i]->wanted;
+  for (int i = 0; i < edf.n_parameters; i++)
+    o->learns[edf_c__of(edf.parameters[i])] = edf.parameters[i]->update != edf_frozen;
+  for (int i = 0; i < edf.n_compnodes; i++) {
+    const edf_node *y = edf.compnodes[i];
+    const edf_contraction *m = edf_contraction_of(y);
+    int n = m && !m->runs ? 1 : y->n_in;           /* Classes have no gradient.               */
+    for (int k = 0; y->backward && k < n; k++)
+      o->learns[edf_c__of(y)] |= o->learns[edf_c__of(y->in[k])];
+  }
+  o->used[edf_c__of(o->target)] = 1;
+  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
+    edf_node *y = edf.compnodes[i];
+    for (edf_node **in = y->in; o->used[edf_c__of(y)] && *in; in++) o->used[edf_c__of(*in)] = 1;
+  }
+}
+/* Names all values, and at last the number of rows and the step, which avoid them. */
+static void edf_c__name_values(edf_c__file *o, int most) {
+  for (int v = 0; v < most; v++)
+    if (o->used[v] && v % 3 != EDF_COMPNODE) edf_c__give_name(o, v, most, "");
+  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
+    int v = edf_c__of(edf.compnodes[i]);
+    if (o->used[v] && !o->member[i]) edf_c__give_name(o, v, most, "");
+  }
+  for (int k = 0; k < o->n_loop; k++) {
+    const edf_c__loop *l = &o->loop[k];
+    for (int i = 0; i < l->period; i++) {
+      int v = edf_c__of(edf.compnodes[l->first + i]);
+      if (!o->used[v]) continue;
+      edf_c__give_name(o, v, most, "_at");
+      for (int p = 0; p < edf.n_compnodes; p++)
+        if (o->member[p] == k + 1 && (p - l->first - i) % l->period == 0)
+          o->name[edf_c__of(edf.compnodes[p])] = o->name[v];
+    }
+  }
+  for (int v = 0; v < most; v++)                   /* A bias is often called B.               */
+    if (o->name[v] && !strcmp(o->name[v], "B")) o->B = "rows";
+  while (edf_c__is_name(o, o->t, most)) o->t = edf_c__text("%s_step", o->t);
+}
 static edf_page edf_c__page(edf_page out, edf_node *node, int loads) {
   edf_c__file o;
   memset(&o, 0, sizeof o);
@@ -1376,54 +1419,18 @@ static edf_page edf_c__page(edf_page out, edf_node *node, int loads) {
   o.B = "B";
   o.t = "t";
   o.used = (char *)edf_keep(NULL, (size_t)most + 1);
+  o.learns = (char *)edf_keep(NULL, (size_t)most + 1);
   o.name = (const char **)edf_keep(NULL, ((size_t)most + 1) * sizeof *o.name);
   o.member = (int *)edf_keep(NULL, ((size_t)edf.n_compnodes + 1) * sizeof *o.member);
-  o.learns = (char *)edf_keep(NULL, (size_t)most + 1);
-  for (int v = 0; v < most; v++) {
-    const edf_node *x = v / 3 < (v % 3 == EDF_INPUT ? edf.n_inputs : v % 3 == EDF_PARAMETER
-                        ? edf.n_parameters : edf.n_compnodes) ? edf_c__node(v) : NULL;
-    if (!x) continue;
-    o.learns[v] = (x->kind == EDF_PARAMETER && x->update != edf_frozen) || x->wanted;
-  }
-  for (int i = 0; i < edf.n_compnodes; i++) {
-    const edf_node *y = edf.compnodes[i];
-    const edf_contraction *m = edf_contraction_of(y);
-    int n = m && !m->runs ? 1 : y->n_in;           /* Classes have no gradient.               */
-    for (int k = 0; y->backward && k < n; k++)
-      o.learns[edf_c__of(y)] |= o.learns[edf_c__of(y->in[k])];
-  }
-  int is_loss = node == edf.loss || !node->rank || (node->rank == 1 && (node->batched & 1)) ||
-                (node->about && strstr(node->about->name, "Loss"));
-  o.loss = node->kind == EDF_COMPNODE && o.learns[edf_c__of(node)] && is_loss;
-  o.used[edf_c__of(node)] = 1;
-  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
-    edf_node *y = edf.compnodes[i];
-    for (edf_node **in = y->in; o.used[edf_c__of(y)] && *in; in++) o.used[edf_c__of(*in)] = 1;
-  }
   for (int i = 0; i < edf.n_inputs; i++)
     if (edf.inputs[i]->batched & 1 && edf.inputs[i]->dim[0] > o.batch)
       o.batch = edf.inputs[i]->dim[0];
+  edf_c__mark(&o);
+  int is_loss = node == edf.loss || !node->rank || (node->rank == 1 && (node->batched & 1)) ||
+                (node->about && strstr(node->about->name, "Loss"));
+  o.loss = node->kind == EDF_COMPNODE && o.learns[edf_c__of(node)] && is_loss;
   edf_c__find_loops(&o);
-  for (int v = 0; v < most; v++)
-    if (o.used[v] && v % 3 != EDF_COMPNODE) edf_c__give_name(&o, v, most, "");
-  for (int i = edf.n_compnodes - 1; i >= 0; i--) {
-    int v = edf_c__of(edf.compnodes[i]);
-    if (o.used[v] && !o.member[i]) edf_c__give_name(&o, v, most, "");
-  }
-  for (int k = 0; k < o.n_loop; k++) {
-    const edf_c__loop *l = &o.loop[k];
-    for (int i = 0; i < l->period; i++) {
-      int v = edf_c__of(edf.compnodes[l->first + i]);
-      if (!o.used[v]) continue;
-      edf_c__give_name(&o, v, most, "_at");
-      for (int p = 0; p < edf.n_compnodes; p++)
-        if (o.member[p] == k + 1 && (p - l->first - i) % l->period == 0)
-          o.name[edf_c__of(edf.compnodes[p])] = o.name[v];
-    }
-  }
-  for (int v = 0; v < most; v++)                   /* A bias is often called B.               */
-    if (o.name[v] && !strcmp(o.name[v], "B")) o.B = "rows";
-  while (edf_c__is_name(&o, o.t, most)) o.t = edf_c__text("%s_step", o.t);
+  edf_c__name_values(&o, most);
   edf_c__write(&o, most, loads);
   return o.out;
 }

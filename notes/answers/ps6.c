@@ -4,7 +4,7 @@
 
 enum { HIDDEN = 32, EPOCHS = 150, BATCH = 20 };
 
-/* What diagnosis writes for the programs 1 to 6: a code of the handout's table each. */
+/* diagnosis writes a code of the handout's table for each of the programs 1 to 6. */
 void diagnosis(int code[6]) {
   code[0] = @backward@;
   code[1] = @rows@;

@@ -51,7 +51,7 @@ static double grade_seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- What was printed, from the beginning; bytes that are no plain text are shown as ?. A line
+/* ---- Takes what was printed, from the beginning. Bytes that are no plain text become ?. A line
    about what a gradient check runs, or skips, says nothing here: each input has its own row. */
 static void grade_take(grade_result *r, int from, const char *mark) {
   char text[SAID / 2];
@@ -446,7 +446,8 @@ static int grade_count(void) {
   return n;
 }
 
-/* Of the parts that are graded; of a report in JSON all parts. */
+/* Returns the points of all results. If `most` is 1, returns those that the graded parts could
+   have, and if it is 2, those of all parts. */
 static double grade_total(int most) {
   double sum = 0;
   for (int i = 0; i < grade_count(); i++)

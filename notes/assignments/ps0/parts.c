@@ -384,7 +384,7 @@ static int draw(const spec *s, double *a, double large) {
   a[1] += large;
   return all;
 }
-/* What the student's backward adds is compared with slopes of the formula. If it is wrong,
+/* Compares what the student's backward adds with slopes of the formula. If it is wrong,
    edf_gradcheck finds the likely mistake. */
 static int check_backward(const spec *s, int row, double large) {
   static const char *const names[] = { "Product", "Bias", "Activation", "LogLoss" };

@@ -5,7 +5,7 @@
 #define EDF_NO_SHORT_NAMES
 #include "hole.h"
 
-/* One loop of a sum of products: its index has `extent` values. Where the index grows by 1, y
+/* One loop of a sum of products: its index has `extent` values. If the index grows by 1, y
    moves on by `y` numbers, a by `a`, and b by `b`. */
 typedef struct { int extent, y, a, b; } Loop;
 
