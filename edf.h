@@ -931,6 +931,9 @@ typedef struct {
 
 static edf_device_table *edf__paused;    /* the device, while C code runs in its place        */
 static int edf__stepping;                /* 1 while Parameters make their step                */
+/* While a companion sets it, a node that is equal to an older one is not added. The function
+   returns the older one, or NULL. */
+static edf_node *(*edf__find_equal)(edf_node *y);
 
 /* Ends the pass, step or look that runs. An error may longjmp out of it. */
 static void edf__end_calls(void) {
@@ -941,6 +944,7 @@ static void edf__end_calls(void) {
   edf.looking = 0;
   edf.direction = 0;
   edf.at = -1;
+  edf__find_equal = NULL;
 }
 EDF__NORETURN static void edf__vfail(edf__site at, const char *format, va_list args) {
   static char message[EDF__TEXT];
@@ -1595,6 +1599,8 @@ static void edf__run_new(edf_node *y) {
   edf__forward_node(y);
 }
 static edf_node *edf__add_compnode(edf_node *y) {
+  edf_node *equal = edf__find_equal ? edf__find_equal(y) : NULL;
+  if (equal) return equal;
   edf__infer_new(y);
   if (EDF__DEBUGS) {                     /* A debugger sees NaNs until Forward has run.       */
     size_t n = y->value ? y->size : 1024;

@@ -74,6 +74,7 @@ typedef struct { const char *slip; size_t at, n; char with[160]; } edf_judge__ed
 
 typedef struct {
   edf_node *y;
+  const char *called;                    /* the name of y in the text: it may have several    */
   const char *text;
   edf_slide__slide all;                  /* its lines that were read                          */
   int n_given;                           /* number of tensors that are not helpers            */
@@ -82,6 +83,7 @@ typedef struct {
   edf_judge__edit *edit; int n_edit;     /* corrections to try, and their number              */
   edf_node *node[EDF_JUDGE__ANSWERED];   /* y, what the text names, and what y's line reads   */
   const char *name[EDF_JUDGE__ANSWERED];
+  const edf_slide__statement *line[EDF_JUDGE__ANSWERED];         /* the line of each, or NULL */
   char through[EDF_JUDGE__ANSWERED];     /* 1 if the gradient passes through its line         */
   int reads[EDF_JUDGE__ANSWERED];        /* number of reads of it in these lines              */
   char itself[EDF_JUDGE__ANSWERED];      /* 1 if its own line reads it                        */
@@ -93,7 +95,7 @@ typedef struct {
    tensor, else from y's line. */
 static void edf_judge__find_loops_of(edf_judge__answer *a, edf_slide__statement *l) {
   edf_equation *e = &l->m.e;
-  const edf_slide__statement *own = edf_slide__line_of_node(a->y);
+  const edf_slide__statement *own = edf_slide__line_named(a->y, a->called);
   int from[EDF_MAX_INDEX], extent[EDF_MAX_INDEX] = { 0 };
   double work = 1;
   for (int f = !l->of[0]; f < e->n_ref; f++)
@@ -320,37 +322,62 @@ static void edf_judge__run_answer(edf_judge__answer *a, const char *text) {
 
 /* ---- The right gradients. They come from a graph that has y's line and all lines that the
    gradient passes through. Every other tensor is a Parameter there. */
-/* Returns 1 if x is computed above y. In a recurrence, its line stands above that of y. */
-static int edf_judge__is_above(const edf_node *x, const edf_node *y) {
-  const edf_slide__statement *l = edf_slide__line_of_node(x), *m = edf_slide__line_of_node(y);
+/* Returns 1 if x, which line l computes, is computed above y of line m. In a recurrence, its
+   line stands above that of y. */
+static int edf_judge__is_above(const edf_node *x, const edf_slide__statement *l,
+                               const edf_node *y, const edf_slide__statement *m) {
   return x->kind != EDF_COMPNODE ||
          (l && m && l->slide == m->slide ? l < m : x->position < y->position);
+}
+static int edf_judge__is_number_above(const edf_judge__answer *a, int k, int o) {
+  return edf_judge__is_above(a->node[k], a->line[k], a->node[o], a->line[o]);
 }
 /* Adds the tensor `name` to a->node unless a->node has it. Returns its number, or -1. */
 static int edf_judge__know(edf_judge__answer *a, const char *name, edf_node *x) {
   int read = x != NULL;                  /* else the text names it: it must be above y        */
-  if (!x) x = !strcmp(name, a->y->name) ? a->y : edf_slide__newest(name);
+  if (!x) x = !strcmp(name, a->called) ? a->y : edf_slide__newest(name);
   for (int k = 0; k < a->n; k++) if (!strcmp(a->name[k], name)) return k;
+  const edf_slide__statement *line = x ? edf_slide__line_named(x, name) : NULL;
   if (!x || a->n == EDF_JUDGE__ANSWERED
-      || (!read && x != a->y && !edf_judge__is_above(x, a->y))) return -1;
-  a->name[a->n] = x == a->y ? x->name : edf_slide__copy(name);
+      || (!read && x != a->y && !edf_judge__is_above(x, line, a->y, *a->line))) return -1;
+  a->line[a->n] = line;
+  a->name[a->n] = x == a->y && !a->n ? a->called : edf_slide__copy(name);
   a->node[a->n++] = x;
   return a->n - 1;
 }
 
+/* Returns 1 if the text reads the gradient of this tensor, and no line of it adds to it. */
+static int edf_judge__is_given(const char *text, const char *name) {
+  size_t n = strlen(name);
+  int reads = 0, right = 0, inside = 0;
+  for (; *text; text++) {
+    right = *text != '\n' && (right || *text == '=');
+    int is = !inside && !strncmp(text, name, n) && !strncmp(text + n, ".grad", 5);
+    if (is && !right) return 0;
+    reads |= is;
+    inside = edf__is_letter(*text) || edf__is_digit(*text);
+  }
+  return reads;
+}
+/* Finds the name by which the text calls y, whose line may have several. */
+static void edf_judge__find_called(edf_judge__answer *a) {
+  const edf_slide__alias *also = edf_slide__note_of(a->y)->also;
+  a->called = a->y->name;
+  for (; also && !edf_judge__is_given(a->text, a->called); also = also->next)
+    if (edf_judge__is_given(a->text, also->name)) a->called = also->name;
+}
 /* Finds the tensors in the text. If it reads Z.grad, the gradient passes through Z's line. */
 static void edf_judge__know_names(edf_judge__answer *a) {
   static const edf__site site = { "answer", NULL, 0 };
   int n = (int)strlen(a->text), right = 0;
   edf__scan s = edf__scan_of(&site, "answer", a->text, n, n, "\t\r", edf_slide__type_signs);
-  a->through[edf_judge__know(a, a->y->name, a->y)] = 1;
+  a->through[edf_judge__know(a, a->called, a->y)] = 1;
   for (; *s.at; s.at++) {
     right = *s.at != '\n' && (right || *s.at == '=');
     if (!edf__is_letter(*s.at)) continue;
     int k = edf_judge__know(a, edf__identifier(&s, ""), NULL);
     if (k >= 0 && right && !strncmp(s.at, ".grad", 5))
-      a->through[k] |= a->node[k]->kind == EDF_COMPNODE &&
-                       edf_slide__line_of_node(a->node[k]) != NULL;
+      a->through[k] |= a->node[k]->kind == EDF_COMPNODE && a->line[k] != NULL;
     s.at--;
   }
   edf_release((void *)(uintptr_t)s.text);
@@ -362,13 +389,13 @@ static void edf_judge__know_read(edf_judge__answer *a, int by, const char *name,
   if (k < 0) return;
   a->reads[k]++;
   a->itself[k] |= a->node[k]->kind == EDF_COMPNODE &&      /* It is of another step.         */
-                  (k == by || !edf_judge__is_above(a->node[k], a->node[by]));
+                  (k == by || !edf_judge__is_number_above(a, k, by));
 }
 
 /* Counts the reads in the lines of tensor number k, or the inputs of a node without a line. */
 static void edf_judge__know_operands(edf_judge__answer *a, int k) {
   const edf_node *x = a->node[k];
-  const edf_slide__statement *own = edf_slide__line_of_node(x), *l = own;
+  const edf_slide__statement *own = a->line[k], *l = own;
   for (int i = 0; !own && i < x->n_in; i++)
     edf_judge__know_read(a, k, x->in[i]->name, x->in[i]);
   if (!own) return;
@@ -399,6 +426,7 @@ static edf_node *edf_judge__line_again(const edf_judge__answer *a,
   edf_equation *e = &copy.m.e;
   alone.n = 0;                           /* Steps of a recurrence are not built.              */
   alone.one = NULL;
+  alone.first = edf.n_compnodes;
   copy.slide = &alone;
   copy.to = copy.n_loop = 0;
   for (int f = 1; f < e->n_ref; f++)
@@ -435,7 +463,7 @@ static edf_node *edf_judge__node_again(const edf_judge__answer *a, const edf_nod
 /* Builds node k again: the sum of its lines, or a copy if no text has made it. */
 static edf_node *edf_judge__build_again(const edf_judge__answer *a, int k, edf_node **x) {
   const edf_node *y = a->node[k];
-  const edf_slide__statement *own = edf_slide__line_of_node(y), *l;
+  const edf_slide__statement *own = a->line[k], *l;
   edf_node *sum = NULL;
   if (!own) return edf_judge__node_again(a, y, x);
   for (l = own->slide->line; l < own->slide->line + own->slide->n; l++) {
@@ -490,7 +518,7 @@ static int edf_judge__next_line(const edf_judge__answer *a, int n) {
   for (int k = 0; k < a->n; k++) {
     int above = 0;
     for (int o = 0; o < a->n; o++)
-      above += a->through[o] && o != k && edf_judge__is_above(a->node[o], a->node[k]);
+      above += a->through[o] && o != k && edf_judge__is_number_above(a, o, k);
     if (a->through[k] && above == n) return k;
   }
   return -1;
@@ -643,8 +671,7 @@ static void edf_judge__propose_line(edf_judge__answer *a, edf_slide__statement *
   for (int f = 1; f < l->m.e.n_ref; f++) edf_judge__propose_tensors(a, l, f);
   for (const edf_slide__expr *p = l->right->in; p; p = p->next)
     for (int k = 0; k < a->n; k++) {
-      const edf_slide__statement *own =
-          a->through[k] ? edf_slide__line_of_node(a->node[k]) : NULL;
+      const edf_slide__statement *own = a->through[k] ? a->line[k] : NULL;
       for (int f = 0; own && f < own->m.e.n_ref; f++)
         edf_judge__propose_beside(a, l, p->at, own, f);
     }
@@ -788,16 +815,18 @@ double edf_check_backward(edf_node *y, const char *lines) {
   edf_graph before = edf;
   edf_judge__answer a;
   edf_expect_kind("edf_check_backward", "the node", y, EDF_COMPNODE);
-  printf("answer to %s, built at %s:%d\n", edf_label(y), y->file, y->line);
+  memset(&a, 0, sizeof a);
+  a.y = y;
+  a.text = lines ? lines : "";
+  edf_judge__find_called(&a);
+  printf("answer to %s, built at %s:%d\n",
+         strcmp(a.called, y->name) ? a.called : edf_label(y), y->file, y->line);
   if (!edf_slide__line_of_node(y) && !edf_slide__has_equation(y) &&
       (!y->about || !y->about->name || !y->about->formula)) {
     printf("  FAIL  it has no equation to compare with: edf_gradcheck checks a node of your "
            "own\n");
     return 1;
   }
-  memset(&a, 0, sizeof a);
-  a.y = y;
-  a.text = lines ? lines : "";
   edf_judge__know_names(&a);
   for (int k = 0; k < a.n; k++) if (a.through[k]) edf_judge__know_operands(&a, k);
   edf_snapshot *taken = edf_take_snapshot();

@@ -21,19 +21,20 @@
      EDF__NORETURN EDF__SHARED_LOOP EDF__SHOWN EDF__USED edf__accept edf__add_compnode
      edf__alloc edf__append_leaf edf__block edf__call_of edf__canonical edf__caret
      edf__check_exists edf__check_operands edf__class_in edf__computed edf__dot edf__exp
-     edf__expect edf__fail edf__fill edf__found edf__free edf__free_list edf__grow
-     edf__header edf__identifier edf__infer edf__is_digit edf__is_letter edf__label
-     edf__largest edf__ln edf__n_nodes edf__new_node edf__nth edf__operands edf__peek
-     edf__print_formula edf__prints_program edf__read_declared edf__row_end edf__say
-     edf__scan edf__scan_of edf__show edf__site edf__softmax_rows edf__softmax_rows_back
-     edf__softmax_shape edf__syntax edf__text edf__texts edf__total edf__vformat edf__vtext
-     edf__whole edf__without_batch
+     edf__expect edf__fail edf__fill edf__find_equal edf__found edf__free edf__free_list
+     edf__grow edf__header edf__identifier edf__infer edf__infer_new edf__is_digit
+     edf__is_letter edf__label edf__largest edf__ln edf__n_nodes edf__new_node edf__nth
+     edf__operands edf__peek edf__print_formula edf__prints_program edf__read_declared
+     edf__row_end edf__say edf__scan edf__scan_of edf__show edf__site edf__softmax_rows
+     edf__softmax_rows_back edf__softmax_shape edf__syntax edf__text edf__texts edf__total
+     edf__vformat edf__vtext edf__whole edf__without_batch
 
    A text becomes nodes in these stages. Search for the names of their chapters.
      >>read     edf_slide__read_line     text -> lines -> trees
      >>resolve  edf_slide__resolve       names -> tensors, Parameters, indices
      >>bind     edf_slide__bind_line     which index is free, summed or masked
      >>sizes    edf_slide__solve_extents the size of each index; new Parameters
+     >>equal    edf_slide__find_equal    a node that computes the same as an older one
      >>lower    edf_slide__whole_line    tree -> nodes: equations, rows of the function table
      >>steps    edf_slide__recur         a recurrence, step by step
      >>write    edf_slide__write_equation  equation -> line, swap rule -> loops; >>formulas
@@ -108,7 +109,7 @@ const char *edf_fmt(const char *format, ...) EDF_SLIDE__PRINTF(1, 2);
                    "loss[b] = -ln P[b,y[b]]");
    The text is printf-style. Pass a text of any length as edf_equations("%s", text). A name
    means the line that defines it, or the newest node of that name. If there is neither, it is
-   a new Parameter. ; joins parts along a position: h[b,J+K] = x[b,j]; y[b,k].
+   a new Parameter. ; joins parts along a position: h[b,J+K] = x[b,J]; y[b,K].
 
      line       = ["for" index {"," index} ":"] left ("="|"+="|"-=") sum {";" sum} ["|" bounds]
                 | ("input"|"parameter") declaration {"," declaration}
@@ -147,6 +148,8 @@ const char *edf_fmt(const char *format, ...) EDF_SLIDE__PRINTF(1, 2);
               has the bound: a line above gets the gradient 0, and 0 times infinity is NaN.
               w<27: w has 27 classes.
    logarithms ln sum_k exp(s[b,k]) and ln of a softmax are stable for all numbers.
+   equal      Lines that compute the same are one node, and so are parts of lines: a[i] = 2 x[i]
+              and b[j] = 2 x[j]. edf_find knows the node by all names. Two dropouts are two.
    A full stop at the end of a line is ignored. An error shows the position in the text. */
 #define edf_equations(...) edf_equations_at(EDF_SLIDE__HERE, __VA_ARGS__)
 edf_node *edf_equations_at(const char *file, int line, const char *text, ...)
@@ -467,7 +470,14 @@ static void edf_slide__check(const edf__site *at, const edf_node *x, const char 
   edf.line = line;
 }
 
-/* ---- What a slide keeps about a node. */
+/* ---- What a slide keeps about a node. Lines that compute the same are one node. It has the
+   name of the first of them, and an alias for each of the others. */
+typedef struct edf_slide__alias {
+  const char *name;
+  const void *line;                      /* its line, or NULL: as in the note                 */
+  const void *steps;
+  struct edf_slide__alias *next;
+} edf_slide__alias;
 typedef struct {
   edf_note head;                         /* its heading is that of a program's print          */
   edf_contraction *equation;             /* its compiled equation, or NULL                    */
@@ -475,6 +485,7 @@ typedef struct {
   const void *line;                      /* its line of a program, or NULL                    */
   const char *said;                      /* its line, as the author wrote it                  */
   const void *steps;                     /* the recurrence whose step it is, or NULL          */
+  edf_slide__alias *also;                /* its other names, or NULL                          */
   const char *time;                      /* its step of a recurrence, t=5; "" or NULL: none   */
   const char *group;                     /* the heading of its line or step, or NULL          */
   const char *fold[2];                   /* one heading for folded steps, or NULL; in the     */
@@ -491,8 +502,8 @@ typedef struct {
 /* Prints a node of a slide, see >>formulas. Notes of slides are known by it. */
 static void edf_slide__print(edf_page *to, const edf_node *y, int backward);
 static const edf_slide__facts edf_slide__no_note = {
-  { NULL, NULL }, NULL, NULL, NULL, NULL, NULL, NULL, NULL, { NULL, NULL }, NULL, 0, 1, 0, 0, 0,
-  0 };
+  { NULL, NULL }, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, { NULL, NULL }, NULL, 0, 1, 0,
+  0, 0, 0 };
 
 /* Returns the note of x, to be read. */
 static const edf_slide__facts *edf_slide__note_of(const edf_node *x) {
@@ -2011,6 +2022,7 @@ typedef struct edf_slide__statement {    /* a line that is an equation          
   unsigned *form;                        /* for each step: which nodes it has, as a hash      */
 } edf_slide__statement;
 
+typedef struct { const char *name; edf_node *x; } edf_slide__named;
 struct edf_slide__slide {
   edf__site site;
   edf__scan scan;
@@ -2020,13 +2032,15 @@ struct edf_slide__slide {
   edf_slide__statement *line; int n;
   edf_slide__statement **table;          /* the newest line of each name, found by its hash   */
   size_t n_table;                        /* a power of two                                    */
-  edf_node **named;                      /* of a long text: the newest tensor of each name    */
+  edf_slide__named *named;               /* of a long text: the newest tensor of each name    */
   size_t n_named, room;                  /* number of these tensors; size of their table      */
   int seen[EDF_COMPNODE + 1];            /* number of nodes of each kind that were entered    */
   int first_declared, n_declared;        /* positions of the declared Parameters              */
   char *is_set;                          /* for each of them: 1 after its first use           */
   edf_node *one;                         /* the number 1, for equations without a tensor      */
   int first;                             /* number of nodes before its first one              */
+  edf_node **built;                      /* its nodes, found by what they compute             */
+  size_t n_built, built_room;            /* their number; the size of the table               */
   const char *told;                      /* the newest step of which prints show a line       */
   const char *step_heading;              /* the heading of the last later step, or NULL       */
   const char *step_told;                 /* that step, t=5                                    */
@@ -2212,24 +2226,32 @@ static edf_node *edf_slide__all_times(edf_slide__statement *l);
 /* Returns 1 for a node that was built inside a line, such as y3 for a part of y. It is no
    tensor of the program. */
 static int edf_slide__is_inner(const edf_node *x) { return edf_slide__note_of(x)->inner; }
-/* Returns x. For a step of a recurrence, returns all steps, joined. */
-static edf_node *edf_slide__all_of(edf_node *x) {
-  edf_node *y = x;
-  if (x && edf_slide__note_of(x)->steps) {      /* Runs y at once if the steps have run.   */
-    int eager = edf.eager;
-    edf.eager = eager || x->ran == edf.feeds;
-    y = edf_slide__all_times((edf_slide__statement *)(uintptr_t)edf_slide__note_of(x)->steps);
-    edf.eager = eager;
-  }
-  return y;
+/* Returns the alias of x with this name, or NULL. */
+static edf_slide__alias *edf_slide__alias_of(const edf_node *x, const char *name) {
+  edf_slide__alias *also = edf_slide__note_of(x)->also;
+  while (also && strcmp(also->name, name)) also = also->next;
+  return also;
+}
+/* Returns the tensor `name`, which is x. If x is a step of a recurrence, returns all steps,
+   joined. */
+static edf_node *edf_slide__all_of(edf_node *x, const char *name) {
+  const edf_slide__alias *also = x ? edf_slide__alias_of(x, name) : NULL;
+  const void *steps = !x ? NULL : also ? also->steps : edf_slide__note_of(x)->steps;
+  if (!steps) return x;
+  int eager = edf.eager;
+  edf.eager = eager || x->ran == edf.feeds;          /* It runs if the steps have run.       */
+  x = edf_slide__all_times((edf_slide__statement *)(uintptr_t)steps);
+  edf.eager = eager;
+  return x;
 }
 
 /* Returns the newest tensor with this name among the first n nodes, or NULL. */
 static edf_node *edf_slide__newest_of(int n, const char *name) {
   int i = n - 1;
   while (i >= 0 && (edf_slide__is_inner(edf__nth(i)) ||
-                    strcmp(edf__nth(i)->name, name))) i--;
-  return edf_slide__all_of(i < 0 ? NULL : edf__nth(i));
+                    (strcmp(edf__nth(i)->name, name) &&
+                     !edf_slide__alias_of(edf__nth(i), name)))) i--;
+  return edf_slide__all_of(i < 0 ? NULL : edf__nth(i), name);
 }
 static edf_node *edf_slide__newest(const char *name) {
   return edf_slide__newest_of(edf__n_nodes(), name);
@@ -2237,38 +2259,45 @@ static edf_node *edf_slide__newest(const char *name) {
 
 /* ---- The tensors that a text finds by name. A long text has a table of them. Returns where
    this name is in the table, or will be. */
-static edf_node **edf_slide__place_of(const edf_slide__slide *all, const char *name) {
+static edf_slide__named *edf_slide__place_of(const edf_slide__slide *all, const char *name) {
   size_t k = edf_slide__hash(name) & (all->room - 1);
-  while (all->named[k] && strcmp(all->named[k]->name, name)) k = (k + 1) & (all->room - 1);
+  while (all->named[k].x && strcmp(all->named[k].name, name)) k = (k + 1) & (all->room - 1);
   return &all->named[k];
 }
-static void edf_slide__enter_node(edf_slide__slide *all, edf_node *x) {
+static void edf_slide__enter_node(edf_slide__slide *all, const char *name, edf_node *x) {
   if (2 * all->n_named >= all->room) {   /* It is half full.                                  */
-    edf_node **was = all->named;
+    edf_slide__named *was = all->named;
     size_t room = all->room;
     all->room = room ? 2 * room : 1024;
-    all->named = (edf_node **)edf_slide__tree(all->room * sizeof *all->named);
+    all->named = (edf_slide__named *)edf_slide__tree(all->room * sizeof *all->named);
     for (size_t k = 0; k < room; k++)
-      if (was[k]) *edf_slide__place_of(all, was[k]->name) = was[k];
+      if (was[k].x) *edf_slide__place_of(all, was[k].name) = was[k];
   }
-  edf_node **at = edf_slide__place_of(all, x->name);
-  all->n_named += !*at;
-  if (!*at || (*at)->kind <= x->kind) *at = x;
+  edf_slide__named *at = edf_slide__place_of(all, name);
+  all->n_named += !at->x;
+  if (at->x && at->x->kind > x->kind) return;
+  at->name = name;
+  at->x = x;
 }
 /* Enters the nodes that are new. Inputs come before Parameters, and these before CompNodes. */
 static void edf_slide__enter_new(edf_slide__slide *all) {
   edf_node **list[] = { edf.inputs, edf.parameters, edf.compnodes };
   const int n[] = { edf.n_inputs, edf.n_parameters, all->first };
   for (int kind = 0; kind <= EDF_COMPNODE; kind++)
-    for (int *i = &all->seen[kind]; *i < n[kind]; ++*i)
-      if (!edf_slide__is_inner(list[kind][*i])) edf_slide__enter_node(all, list[kind][*i]);
+    for (int *i = &all->seen[kind]; *i < n[kind]; ++*i) {
+      edf_node *x = list[kind][*i];
+      if (edf_slide__is_inner(x)) continue;
+      edf_slide__enter_node(all, x->name, x);
+      for (edf_slide__alias *also = edf_slide__note_of(x)->also; also; also = also->next)
+        edf_slide__enter_node(all, also->name, x);
+    }
 }
 /* Returns the newest tensor with this name that is no line of the text, or NULL. */
 static edf_node *edf_slide__newest_for(edf_slide__slide *all, const char *name) {
   if (all->n_table < 512)
     return edf_slide__newest_of(edf.n_inputs + edf.n_parameters + all->first, name);
   edf_slide__enter_new(all);
-  return all->room ? edf_slide__all_of(*edf_slide__place_of(all, name)) : NULL;
+  return all->room ? edf_slide__all_of(edf_slide__place_of(all, name)->x, name) : NULL;
 }
 
 /* Returns the number of an operand of a composition, or -1. The operands are the names that no
@@ -3273,9 +3302,9 @@ static void edf_slide__check_new(const edf_slide__statement *l, int x) {
                 "blank before its argument", r->name, edf_slide__functions[f].name);
   edf_slide__enter_new(all);
   size_t k = edf_slide__hash(r->name) & (all->room - 1);
-  for (; all->room && all->named[k]; k = (k + 1) & (all->room - 1))
-    if (!edf_slide__line_of(all, all->named[k]->name))     /* It is no step of a line.        */
-      edf_slide__compare_new(s, r, all->named[k]->name, all->named[k]->rank);
+  for (; all->room && all->named[k].x; k = (k + 1) & (all->room - 1))
+    if (!edf_slide__line_of(all, all->named[k].name))      /* It is no step of a line.        */
+      edf_slide__compare_new(s, r, all->named[k].name, all->named[k].x->rank);
   for (k = edf_slide__hash(r->name) & (all->n_table - 1); all->table[k];
        k = (k + 1) & (all->n_table - 1))
     edf_slide__compare_new(s, r, all->table[k]->m.e.ref->name, all->table[k]->m.e.ref->rank);
@@ -3350,6 +3379,183 @@ static void edf_slide__new_parameters(edf_slide__statement *l) {
     if (!l->of[f]) edf_slide__new_parameter(l, f);
     edf_slide__check_rank(&l->m.e, r, l->of[f]);
   }
+}
+
+/* ==== >>equal  Nodes that compute the same =============================================== */
+/* ---- No two nodes of a text compute the same: a node that is equal to an older one is not
+   added. Two equations are equal if they differ only in the names of their indices, in the
+   order of terms, and in the order of two factors. A match compares equation a of x with
+   equation b of y. Index i of a is index of[i] - 1 of b, and 0 is not known yet. */
+typedef struct {
+  const edf_node *x, *y;
+  const edf_equation *a, *b;
+  int of[EDF_MAX_INDEX], is[EDF_MAX_INDEX];          /* is: the same from b to a              */
+} edf_slide__match;
+
+static int edf_slide__same_index(edf_slide__match *m, int i, int k) {
+  if (!m->of[i] && !m->is[k] && m->a->index[i].bound == m->b->index[k].bound) {
+    m->of[i] = k + 1;
+    m->is[k] = i + 1;
+  }
+  return m->of[i] == k + 1;
+}
+static int edf_slide__same_place(edf_slide__match *m, const edf_place *p, const edf_place *q) {
+  unsigned used = 0;
+  int same = p->constant == q->constant && !p->by == !q->by;
+  for (int i = 0; i < m->a->n_index && same; i++) {
+    int k = 0, n = m->b->n_index;
+    if (!p->factor[i]) continue;
+    while (k < n && (used >> k & 1 || p->factor[i] != q->factor[k] ||
+                     !edf_slide__same_index(m, i, k))) k++;
+    same = k < n;
+    used |= same ? 1u << k : 0;
+  }
+  return same && used == edf_slide__place_has(q);
+}
+static int edf_slide__same_ref(edf_slide__match *m, int f, int g) {
+  const edf_ref *r = &m->a->ref[f], *s = &m->b->ref[g];
+  int same = r->rank == s->rank && (r->operand < 0) == (s->operand < 0) &&
+             (r->operand < 0 || m->x->in[r->operand] == m->y->in[s->operand]);
+  for (int d = 0; d < r->rank && same; d++)
+    same = edf_slide__same_place(m, &r->place[d], &s->place[d]) &&
+           (!r->place[d].by || edf_slide__same_ref(m, r->place[d].by, s->place[d].by));
+  return same;
+}
+/* Returns 1 if m is the mean over its summed indices C and D: of kind 'm', as in a variance, or
+   with the coefficient 1/(C D), which mean_{c,d} has. */
+static int edf_slide__is_mean(const edf_contraction *m) {
+  const edf_term *t = m->e.term;
+  unsigned summed = edf_slide__term_has(&m->e, t) & ~edf_slide__ref_has(m->e.ref), by = 0;
+  int is = m->e.n_term == 1 && !m->kind && t->n_step && t->step[t->n_step - 1].op == '/';
+  for (int k = 0; k < t->n_step - 1 && is; k++) {
+    const edf_size_step *s = &t->step[k];
+    is = s->op == '*' || s->op == 's' || (s->op == '#' && !k && s->number == 1);
+    for (int i = 0; i < m->e.n_index && s->op == 's'; i++)
+      if (m->e.index[i].name == s->name) by |= 1u << i;
+  }
+  return (m->kind == 'm' && m->e.n_term == 1 && !t->n_step) || (is && by == summed);
+}
+/* Returns 1 if the masks of two terms are equal. */
+static int edf_slide__same_masks(const edf_slide__match *m, unsigned a, unsigned b) {
+  int same = 1;
+  for (int i = 0; i < m->a->n_mask && same; i++) {
+    const edf_mask *p = &m->a->mask[i];
+    int k = 0, n = m->b->n_mask, low = p->low < 0 ? -1 : m->of[p->low] - 1,
+        high = p->high < 0 ? -1 : m->of[p->high] - 1;
+    if (!(a >> i & 1)) continue;
+    while (k < n && !(b >> k & 1 && m->b->mask[k].constant == p->constant &&
+                      m->b->mask[k].low == low && m->b->mask[k].high == high)) k++;
+    same = k < n && (low < 0) == (p->low < 0) && (high < 0) == (p->high < 0);
+    b &= ~(same ? 1u << k : 0);
+  }
+  return same && !b;
+}
+static int edf_slide__same_term(edf_slide__match *m, const edf_term *a, const edf_term *b,
+                                int means) {
+  int same = a->number == b->number && a->n == b->n &&
+             (means || a->n_step == b->n_step);
+  for (int k = 0; k < a->n_step && same && !means; k++) {
+    const edf_size_step *s = &a->step[k], *t = &b->step[k];
+    same = s->op == t->op && s->number == t->number && s->f == t->f && s->of == t->of &&
+           s->dim == t->dim;
+  }
+  for (int turn = 0; turn < a->n && same; turn++) {            /* W x, then x W               */
+    edf_slide__match saved = *m;
+    int found = 1;
+    for (int f = 0; f < a->n && found; f++)
+      found = edf_slide__same_ref(m, a->first + f, b->first + (f + turn) % a->n);
+    if (found && edf_slide__same_masks(m, a->masks, b->masks)) return 1;
+    *m = saved;
+  }
+  return same && !a->n && !a->masks && !b->masks;
+}
+/* Returns 1 if the equations that x and y run are equal. */
+static int edf_slide__same_equation(const edf_node *x, const edf_node *y) {
+  const edf_contraction *p = edf_slide__einsum_of(x), *q = edf_slide__einsum_of(y);
+  edf_slide__match m;
+  memset(&m, 0, sizeof m);
+  m.x = x;
+  m.y = y;
+  m.a = &p->e;
+  m.b = &q->e;
+  unsigned used = 0;
+  int means = edf_slide__is_mean(p) && edf_slide__is_mean(q);
+  int same = (means || p->kind == q->kind) && p->runs == q->runs && p->outside == q->outside &&
+             !memcmp(p->padded, q->padded, sizeof p->padded) && p->e.n_term == q->e.n_term &&
+             edf_slide__same_ref(&m, 0, 0);
+  const edf_slide__match left = m;
+  for (int t = 0; t < p->e.n_term && same; t++) {
+    int k = 0, n = q->e.n_term;
+    m = left;                            /* Each term has its own summed indices.             */
+    while (k < n && (used >> k & 1 ||
+                     !edf_slide__same_term(&m, &p->e.term[t], &q->e.term[k], means))) k++;
+    same = k < n && k < 32;
+    used |= same ? 1u << k : 0;
+  }
+  return same;
+}
+/* Returns 1 if x and y compute the same. Two dropouts do not. */
+static int edf_slide__are_equal(const edf_node *x, const edf_node *y) {
+  const edf_slide__facts *a = edf_slide__note_of(x), *b = edf_slide__note_of(y);
+  if (x->about != y->about || x->n_in != y->n_in || x->about == &edf_dropout_op ||
+      a->row_dims != b->row_dims || a->causal != b->causal || !a->equation != !b->equation)
+    return 0;
+  if (a->equation) return edf_slide__same_equation(x, y);
+  return !memcmp(x->in, y->in, (size_t)x->n_in * sizeof *x->in) &&
+         (!y->state || !memcmp(x->state, y->state, edf__header(y->state)->bytes));
+}
+
+/* Returns a number that is the same for equal nodes: of the op, the operands, the coefficients
+   and the places, in any order. */
+static size_t edf_slide__hash_of(const edf_node *y) {
+  const edf_contraction *m = edf_slide__einsum_of(y);
+  uint64_t hash = (uintptr_t)y->about >> 4, bits;
+  for (int k = 0; k < y->n_in; k++) hash += (uintptr_t)y->in[k] >> 4;
+  for (int t = 0; m && t < m->e.n_term; t++) {
+    memcpy(&bits, &m->e.term[t].number, sizeof bits);
+    hash += bits * 31 + (bits >> 23);
+  }
+  for (int f = 0; m && f < m->e.n_ref; f++)
+    for (int d = 0; d < m->e.ref[f].rank; d++)
+      hash += (uint64_t)m->e.ref[f].place[d].constant * 2654435761u;
+  return (size_t)((hash * 11400714819323198485u) >> 24);
+}
+/* Returns where a node that is equal to y is in the table of the text, or will be. */
+static edf_node **edf_slide__equal_place(const edf_slide__slide *all, const edf_node *y) {
+  size_t k = edf_slide__hash_of(y) & (all->built_room - 1);
+  while (all->built[k] && !edf_slide__are_equal(all->built[k], y))
+    k = (k + 1) & (all->built_room - 1);
+  return &all->built[k];
+}
+/* The text that is being built, or NULL. */
+static edf_slide__slide *edf_slide__building;
+/* Returns the node of this text that is equal to y, or enters y and returns NULL. A product
+   that no line had written so far takes the line of y. */
+static edf_node *edf_slide__find_equal(edf_node *y) {
+  edf_slide__slide *all = edf_slide__building;
+  if (2 * all->n_built >= all->built_room) {         /* It is half full.                      */
+    edf_node **was = all->built;
+    size_t room = all->built_room;
+    all->built_room = room ? 2 * room : 64;
+    all->built = (edf_node **)edf_slide__tree(all->built_room * sizeof *all->built);
+    for (size_t k = 0; k < room; k++)
+      if (was[k]) *edf_slide__equal_place(all, was[k]) = was[k];
+  }
+  edf_node **at = edf_slide__equal_place(all, y), *x = *at;
+  if (!x) {
+    *at = y;
+    all->n_built++;
+    return NULL;
+  }
+  edf_contraction *m = edf_slide__einsum_of(x);
+  if (m && !m->written.n_ref && edf_slide__einsum_of(y)->written.n_ref) {
+    edf_slide__run *run = m->run;
+    *m = *edf_slide__einsum_of(y);
+    m->run = run;
+    memcpy(x->in, y->in, (size_t)y->n_in * sizeof *y->in);
+    edf__infer_new(x);
+  }
+  return x;
 }
 
 /* ==== >>lower  A tree to nodes ============================================================ */
@@ -3486,26 +3692,12 @@ static edf_node *edf_slide__batched(const edf_slide__statement *l, int *dim) {
   for (*dim = 0; t && !(t->batched >> *dim & 1);) ++*dim;
   return t;
 }
-/* Returns a node of op `is` with an operand, or without, and a number. One of the last nodes of
-   the slide may be such a node already, with these indices. */
-static edf_node *edf_slide__numbered(const edf_slide__statement *l, const edf_op *is,
-                                     edf_node *in, double number, const char *letters) {
-  int n = edf.n_compnodes;
-  for (int k = n - 1; k >= l->slide->first && k > n - 64; k--) {
-    edf_node *x = edf.compnodes[k];
-    if (x->about == is && x->in[0] == in && *(const edf_real *)x->state == (edf_real)number &&
-        edf_slide__note_of(x)->letters &&
-        !strcmp(edf_slide__note_of(x)->letters, letters)) return x;
-  }
-  return edf_slide__with_number(&l->slide->site, is, in, number);
-}
 /* Returns the values 0, 1, 2 ... of index i. */
 static edf_slide__value edf_slide__index_value(const edf_slide__statement *l, int i) {
   int dim = (int)l->m.extent[i];
   edf_node *t = dim ? NULL : edf_slide__batched(l, &dim);
   edf_slide__value v = edf_slide__new_value(l, NULL, 1u << i);
-  v.node = edf_slide__numbered(l, &edf_slide__index_op, t, dim,
-                               edf_slide__letters_at(l, &v.at));
+  v.node = edf_slide__with_number(&l->slide->site, &edf_slide__index_op, t, dim);
   edf_slide__note(v.node)->letters_of = -1;        /* Its index is not the first one of in[0] */
   return edf_slide__lettered(l, v);
 }
@@ -3579,8 +3771,7 @@ typedef struct {
   edf_slide__statement *l;
   edf_contraction m;
   edf_node *in[EDF_SLIDE__MAX_REF];
-  int n_before;                          /* number of nodes when the equation was begun       */
-  /* is_line is 1 for the left side of a line. any is 1 if an older node may be returned. */
+  /* is_line is 1 for the left side of a line. any is 1 if any node may be returned. */
   int is_line, any;
   unsigned masks;                        /* the masks of terms that are values, as bits       */
   int n_step;                            /* the steps of the coefficient of the next term     */
@@ -3592,7 +3783,6 @@ static void edf_slide__begin_equation(edf_slide__making *to, edf_slide__statemen
   edf_equation *e = &to->m.e;
   memset(to, 0, sizeof *to);
   to->l = l;
-  to->n_before = edf.n_compnodes;
   e->scan = l->m.e.scan;
   e->n_index = l->m.e.n_index;
   *edf_slide__next_ref(e) = *left;
@@ -3819,11 +4009,14 @@ static int edf_slide__masks_for(const edf_slide__statement *l, unsigned masks, i
 }
 
 /* Gives the last term, whose tensors begin with number `first`, the masks that exclude some of
-   its entries. */
+   its entries. Numbers and positions are never infinite, and need none. */
 static void edf_slide__add_masks(edf_slide__making *to, int first, unsigned masks) {
   edf_equation *e = &to->m.e;
   unsigned has = edf_slide__refs_have(e, first, e->n_ref) | edf_slide__ref_has(e->ref);
-  for (int m = 0; m < to->l->n_mask; m++)
+  int tensors = 0;
+  for (int f = first; f < e->n_ref; f++)
+    tensors += to->in[e->ref[f].operand]->shape != edf_slide__count_shape;
+  for (int m = 0; m < to->l->n_mask && tensors; m++)
     for (int with = 0; with < to->l->n_mask; with++) {
       edf_mask mask;
       size_t k = 0;
@@ -3941,61 +4134,8 @@ static void edf_slide__add_batch(edf_slide__making *to) {
   }
 }
 
-/* ---- An inner equation that was built before is not built again: x - m in two lines. The
-   names of the two left sides may differ, and the order of the indices. Index i of one equation
-   is index other[i] of the other one. */
-static int edf_slide__same_place(const edf_place *a, const edf_place *b, int n,
-                                 const int *other) {
-  int same = a->constant == b->constant && a->by == b->by;
-  for (int i = 0; i < n && same; i++) same = a->factor[i] == b->factor[other[i]];
-  return same;
-}
-static int edf_slide__same_term(const edf_term *a, const edf_term *b) {
-  int same = a->number == b->number && a->first == b->first && a->n == b->n &&
-             a->masks == b->masks && a->n_step == b->n_step;
-  for (int k = 0; k < a->n_step && same; k++) {
-    const edf_size_step *s = &a->step[k], *t = &b->step[k];
-    same = s->op == t->op && s->number == t->number && s->f == t->f && s->of == t->of &&
-           s->dim == t->dim;
-  }
-  return same;
-}
-static int edf_slide__same_equation(const edf_equation *a, const edf_equation *b) {
-  int other[EDF_MAX_INDEX], n = a->n_index;
-  int same = n == b->n_index && a->n_ref == b->n_ref && a->n_term == b->n_term &&
-             !a->n_mask && !b->n_mask;
-  for (int i = 0; i < n && same; i++) {
-    int k = 0;
-    while (k < n && strcmp(a->index[i].name, b->index[k].name)) k++;
-    other[i] = k;
-    same = k < n && a->index[i].left == b->index[k].left &&
-           a->index[i].bound == b->index[k].bound;
-  }
-  for (int t = 0; t < a->n_term && same; t++)
-    same = edf_slide__same_term(&a->term[t], &b->term[t]);
-  for (int f = 0; f < a->n_ref && same; f++) {
-    same = a->ref[f].rank == b->ref[f].rank && a->ref[f].operand == b->ref[f].operand;
-    for (int d = 0; d < a->ref[f].rank && same; d++)
-      same = edf_slide__same_place(&a->ref[f].place[d], &b->ref[f].place[d], n, other);
-  }
-  return same;
-}
-/* Returns an equal equation among the last nodes of the slide, or NULL. */
-static edf_node *edf_slide__built_before(const edf_slide__making *to) {
-  int first = to->l->slide->first, n = edf.n_compnodes;
-  for (int i = n - 1; i >= first && i > n - 64; i--) {
-    edf_node *x = edf.compnodes[i];
-    const edf_contraction *m = edf_slide__einsum_of(x);
-    if (!edf_slide__has_equation(x) || m->kind != EDF_SLIDE__SUM || !m->runs ||
-        x->n_in < 1 || m->outside != 0 || !edf_slide__same_equation(&m->written, &to->m.e))
-      continue;
-    if (!memcmp(m->operand, to->in, (size_t)to->m.e.n_operand * sizeof *to->in)) return x;
-  }
-  return NULL;
-}
-
 /* Returns the node of the equation, or NULL if no term is left. An equation that only copies a
-   node built for it returns that node. With `any`, that node may be older. */
+   CompNode of this text returns that node. With `any`, it may be any node. */
 static edf_node *edf_slide__end_equation(edf_slide__making *to, const edf_op *is, int kind) {
   edf_equation *e = &to->m.e;
   edf__site at = to->l->slide->site;
@@ -4009,18 +4149,16 @@ static edf_node *edf_slide__end_equation(edf_slide__making *to, const edf_op *is
   int plain = !is;                       /* 1 unless it is a lookup                           */
   if (kind == EDF_SLIDE__SUM && plain && e->n_ref == 2 && e->n_term == 1 && !e->term->n_step
       && edf_slide__is_plain(to->l, &v)
-      && (to->any || (v.node->kind == EDF_COMPNODE && v.node->position >= to->n_before))
+      && (to->any || (v.node->kind == EDF_COMPNODE && v.node->position >= to->l->slide->first))
       && edf_slide__same_places(&v.at, e->ref)) return v.node;
   edf_slide__add_bounds(to);
   edf_slide__keep_letters(e);
   if (!to->l->slide->layer)
     at.op = plain ? "Einsum" : kind == EDF_SLIDE__PUT ? "Scatter" : is->name;
   if (kind == EDF_SLIDE__MAX) is = &edf_slide__max_over_op;
-  edf_node *y = plain && kind == EDF_SLIDE__SUM && !to->is_line ? edf_slide__built_before(to)
-                                                               : NULL;
-  if (y) return y;
-  y = edf_slide__equation_node(&at, is, kind, e, e->n_operand, to->in);
-  return to->is_line ? y : edf_slide__called(y, e->ref->name, "");
+  int before = edf.n_compnodes;
+  edf_node *y = edf_slide__equation_node(&at, is, kind, e, e->n_operand, to->in);
+  return to->is_line || edf.n_compnodes == before ? y : edf_slide__called(y, e->ref->name, "");
 }
 
 /* Builds left = a or left = a + b. With another kind, builds the maximum or the mean of a over
@@ -4062,11 +4200,12 @@ static edf_slide__value edf_slide__mask_test(edf_slide__statement *l, const edf_
     part.number = high ? -1 : 1;
     edf_slide__add_term(&to, &part, NULL, NULL);
   }
-  part = edf_slide__number_value(l, mask->constant);
-  if (mask->constant || !to.m.e.n_term) edf_slide__add_term(&to, &part, NULL, NULL);
+  int below = mask->constant == 1, constant = below ? 0 : mask->constant;  /* s<t: s - t < 0  */
+  part = edf_slide__number_value(l, constant);
+  if (constant || !to.m.e.n_term) edf_slide__add_term(&to, &part, NULL, NULL);
   y.node = edf_slide__end_equation(&to, NULL, EDF_SLIDE__SUM);
-  y.node = edf_slide__numbered(l, &edf_slide__test_op, y.node, keeps ? 3 : 4,
-                               edf_slide__letters_at(l, &y.at));
+  y.node = edf_slide__with_number(&l->slide->site, &edf_slide__test_op, y.node,
+                                  keeps ? below ? 1 : 3 : below ? 6 : 4);
   edf_slide__note(y.node)->is_mask = 1;
   return edf_slide__lettered(l, y);
 }
@@ -4304,7 +4443,7 @@ static edf_slide__value edf_slide__row_node(edf_slide__statement *l, const edf_o
   edf_slide__note(y.node)->row_dims = n_over;
   edf_slide__note(y.node)->causal = limit >= 0;
   edf_slide__note(y.node)->letters = edf_slide__letters_at(l, &y.at);
-  edf__add_compnode(y.node);
+  y.node = edf__add_compnode(y.node);
   y.at.rank = y.node->rank;
   return y;
 }
@@ -4860,22 +4999,51 @@ static edf_node *edf_slide__joined_line(edf_slide__statement *l, edf_ref left) {
                            part);
 }
 
-/* Names y after the left side of its line. In a layer, a number follows the name, and the node
-   of the last line is named after the layer. */
-static void edf_slide__name_as(edf_node *y, const edf_slide__statement *l) {
-  const edf_slide__slide *all = l->slide;
-  if (y && !all->layer) {
-    y->name = l->m.e.ref->name;
-    edf_slide__note(y)->line = l;
-  } else if (y && (l->step || l < all->line + all->n - 1))
-    edf_slide__called(y, l->m.e.ref->name, "");
-}
 /* Returns the line as its author wrote it. It ends with a newline or the text. */
 static const char *edf_slide__author_line(const edf_slide__statement *l) {
   const edf__scan *s = l->m.e.scan;
   const char *c = l->m.e.ref->name - s->size;
   while (c > s->text + s->size && c[-1] != '\n') c--;
   return c + strspn(c, " ");
+}
+/* Writes the line as its author wrote it, with single blanks. */
+static void edf_slide__write_author(edf_page *to, const edf_slide__statement *l) {
+  for (const char *c = edf_slide__author_line(l); *c && *c != '\n'; c++)
+    if (*c != ' ' || !strchr(" \n", c[1])) edf_write(to, "%c", *c);
+}
+/* Writes line l below the heading of y, which computes l, too. */
+static void edf_slide__head_too(edf_node *y, const edf_slide__statement *l) {
+  const char *group = edf_slide__note_of(y)->group;
+  edf_page page = { NULL, 0 };
+  if (!group || edf_slide__note_of(y)->later || l->slide->in) return;
+  edf_write(&page, "%s\n  ", group);
+  edf_slide__write_author(&page, l);
+  const char *both = edf_slide__copy(page.at);
+  edf_release(page.at);
+  for (int i = l->slide->first; i < edf.n_compnodes; i++)
+    if (edf_slide__note_of(edf.compnodes[i])->group == group)
+      edf_slide__note(edf.compnodes[i])->group = both;
+}
+/* Names y after the left side of its line. A node that has a line already gets an alias. In a
+   layer, a number follows the name, and the node of the last line is named after the layer. */
+static void edf_slide__name_as(edf_node *y, const edf_slide__statement *l) {
+  const edf_slide__slide *all = l->slide;
+  const char *name = l->m.e.ref->name;
+  edf_slide__facts *note = y ? edf_slide__note(y) : NULL;
+  if (y && !all->layer && note->line && note->line != l) {
+    if (!strcmp(y->name, name) || edf_slide__alias_of(y, name)) return;
+    edf_slide__alias *also = (edf_slide__alias *)edf_slide__alloc(sizeof *also);
+    also->name = name;
+    also->line = l;
+    also->next = note->also;
+    note->also = also;
+    edf_slide__head_too(y, l);
+  } else if (y && !all->layer) {
+    y->name = name;
+    note->line = l;
+    note->inner = 0;
+  } else if (y && (l->step || l < all->line + all->n - 1))
+    edf_slide__called(y, name, "");
 }
 /* Returns 0 if prints show the line of a step of l, 1 if they show only its nodes, and 2 if
    they fold the step. `before` is the number of nodes before the step. A step is folded if it
@@ -4913,8 +5081,7 @@ static const char *edf_slide__heading(edf_slide__statement *l, const char *time,
   edf_slide__slide *all = l->slide;
   edf_page page = { NULL, 0 };
   if (later && all->step_heading && !strcmp(all->step_told, time)) return all->step_heading;
-  for (const char *c = edf_slide__author_line(l); !later && !all->in && *c && *c != '\n'; c++)
-    if (*c != ' ' || !strchr(" \n", c[1])) edf_write(&page, "%c", *c);
+  if (!later && !all->in) edf_slide__write_author(&page, l);
   if (time) edf_write(&page, page.n ? "   [%s]" : "[%s]", time);
   char *heading = page.n ? edf_slide__copy(page.at) : NULL;
   edf_release(page.at);
@@ -5351,6 +5518,12 @@ static void edf_slide__fold_steps(int first) {
   }
 }
 
+/* Marks x as a step of line l. */
+static void edf_slide__set_steps(edf_node *x, const edf_slide__statement *l) {
+  edf_slide__alias *also = edf_slide__alias_of(x, l->m.e.ref->name);
+  if (also) also->steps = l;
+  else edf_slide__note(x)->steps = l;
+}
 /* Runs the recurrence of the lines from .. to-1. Lines that give its entries run first. */
 static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from,
                              edf_slide__statement *to) {
@@ -5385,7 +5558,7 @@ static void edf_slide__recur(edf_slide__slide *all, edf_slide__statement *from,
     if (l->entry || l->y) continue;
     edf_node *some = NULL;
     for (size_t i = 0; i < l->n_step; i++)
-      if (l->step[i]) edf_slide__note(some = l->step[i])->steps = all->layer ? NULL : l;
+      if (l->step[i] && (some = l->step[i]) && !all->layer) edf_slide__set_steps(some, l);
     if (!some) edf__syntax(l->m.e.scan, l->m.e.ref->name, "%s is 0 at all steps",
                            l->m.e.ref->name);
   }
@@ -5504,6 +5677,8 @@ static void edf_slide__mark_constants(int from) {
 /* Builds all lines of a program, and returns the node of the last line. */
 static edf_node *edf_slide__run_slide(edf_slide__slide *all) {
   int before = edf.n_compnodes;
+  edf_slide__building = all;
+  edf__find_equal = edf_slide__find_equal;
   edf_slide__mark_entries(all);
   for (int k = 0; k < all->n; k++) edf_slide__bind_line(&all->line[k]);
   edf_slide__find_readers(all);
@@ -5525,6 +5700,7 @@ static edf_node *edf_slide__run_slide(edf_slide__slide *all) {
   }
   edf_slide__statement *last = edf_slide__line_of(all, all->line[all->n - 1].m.e.ref->name);
   if (!last->y) edf_slide__all_times(last);
+  edf__find_equal = NULL;
   for (int i = before; i < edf.n_compnodes && !all->in; i++)           /* a sum of += lines   */
     if (!edf_slide__note(edf.compnodes[i])->said) edf_slide__note(edf.compnodes[i])->said = "";
   edf_slide__mark_constants(before);
@@ -5599,6 +5775,8 @@ static void edf_slide__end_trees(edf_slide__slide *all, int outermost) {
     if (m && m->e.scan == &all->scan) m->e.scan = m->written.scan = scan;
     if (edf_slide__note_of(edf.compnodes[i])->line)
       edf_slide__note(edf.compnodes[i])->line = NULL;
+    for (edf_slide__alias *also = edf_slide__note_of(edf.compnodes[i])->also; also;
+         also = also->next) also->line = also->steps = NULL;
   }
   if (!outermost) return;
   edf__free_list(&edf.scratch);
@@ -6299,6 +6477,12 @@ static void edf_slide__write_declaration(edf_page *out, const edf_node *x, const
 /* Returns the line of a program that computes x, or NULL. */
 static const edf_slide__statement *edf_slide__line_of_node(const edf_node *x) {
   return (const edf_slide__statement *)edf_slide__note_of(x)->line;
+}
+/* Returns the line with this name that computes x. */
+EDF__USED static const edf_slide__statement *edf_slide__line_named(const edf_node *x,
+                                                                   const char *name) {
+  const edf_slide__alias *also = edf_slide__alias_of(x, name);
+  return also ? (const edf_slide__statement *)also->line : edf_slide__line_of_node(x);
 }
 
 /* Several texts become one, in which a name is defined once. The names so far: `of` is an
