@@ -2194,7 +2194,7 @@ static void edf__sqrt_forward(edf_node *y) {
 static void edf__sqrt_backward(edf_node *y) {
   edf_node *x = y->in[0];
   for (size_t i = 0; i < y->size; i++)
-    edf_addgrad(x, i, (edf_real)((double)y->grad[i] * (0.5 / sqrt((double)x->value[i]))));
+    edf_addgrad(x, i, (edf_real)((double)y->grad[i] * (0.5 / (double)y->value[i])));
 }
 const edf_op edf_sqrt_op = { "Sqrt", NULL, edf__sqrt_forward, edf__sqrt_backward, "y x",
   "y[i] = sqrt(x[i])", "x.grad[i] += y.grad[i] / (2 y[i])", EDF_TESTED, NULL };

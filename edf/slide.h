@@ -23,11 +23,12 @@
      edf__check_exists edf__check_operands edf__class_in edf__computed edf__dot edf__exp
      edf__expect edf__fail edf__fill edf__find_equal edf__found edf__free edf__free_list
      edf__grow edf__header edf__identifier edf__infer edf__infer_new edf__is_digit
-     edf__is_letter edf__label edf__largest edf__ln edf__n_nodes edf__new_node edf__nth
-     edf__operands edf__peek edf__print_formula edf__prints_program edf__read_declared
-     edf__row_end edf__say edf__scan edf__scan_of edf__show edf__site edf__softmax_rows
-     edf__softmax_rows_back edf__softmax_shape edf__syntax edf__text edf__texts edf__total
-     edf__vformat edf__vtext edf__whole edf__without_batch
+     edf__is_letter edf__label edf__largest edf__ln edf__mark_backward edf__n_nodes
+     edf__new_node edf__node_marks edf__nth edf__operands edf__peek edf__print_by
+     edf__print_formula edf__prints_program edf__read_declared edf__restore_marks
+     edf__row_end edf__runs_backward edf__say edf__scan edf__scan_of edf__show edf__site
+     edf__softmax_rows edf__softmax_rows_back edf__softmax_shape edf__syntax edf__text
+     edf__texts edf__total edf__vformat edf__vtext edf__whole edf__without_batch
 
    A text becomes nodes in these stages. Search for the names of their chapters.
      >>read     edf_slide__read_line     text -> lines -> trees
@@ -177,8 +178,18 @@ edf_node *edf_recurrence_at(const char *file, int line, const char *equation, ..
    nodes. The same Parameters then give the same numbers, bit for bit. If two texts define one
    name, the second becomes h_2. A node that C code made is a comment. */
 void edf_print_equations(FILE *out);
+
+/* Prints the life of each value: how many bytes it has, and which code reads it last. Then it
+   prints how much memory the values and gradients of a step need, each in its own array, as
+   now, and in arrays that are used again as soon as their last reader has run. Each array is
+   placed at the first gap that is long enough. No plan needs less than the arrays that live at
+   one moment. Backward reads a value if the gradient has it as a factor: tanh reads y, and a
+   product reads its other factor. Of a node without a formula it is assumed to read all.
+   A step is what the last Backward runs, or all nodes if there was none. Errors: no Forward. */
+void edf_print_memory(FILE *out);
 #ifdef EDF_NO_DEBUG
-#define edf_print_equations(out)      ((void)(out))      /* It does nothing.              */
+#define edf_print_equations(out)      ((void)(out))      /* They do nothing.              */
+#define edf_print_memory(out)         ((void)(out))
 #endif
 
 
@@ -6588,6 +6599,156 @@ void edf_print_equations(FILE *out) {
   edf_release(names.at);
   edf_release(page.at);
 }
+
+/* ==== >>memory  The life of values, and a plan that uses memory again ==================== */
+/* Returns 1 if a formula of an op has the tensor `name` as a value: y[i], and not y.grad[i]. */
+static int edf_slide__formula_reads(const char *formula, const char *name, size_t n) {
+  int inside = 0, right = 0;
+  for (const char *c = formula; *c; c++) {
+    right = *c != '\n' && (right || *c == '=');
+    int next = edf__is_letter(c[n]) || edf__is_digit(c[n]) || c[n] == '.';
+    if (right && !inside && !strncmp(c, name, n) && !next) return 1;
+    inside = edf__is_letter(*c) || edf__is_digit(*c) || *c == '.';
+  }
+  return 0;
+}
+/* Returns 1 if the backward of y reads the value of x, which is an operand of y, or y. In an
+   equation, the gradient of a factor reads the other factor, and a lookup its positions. */
+static int edf_slide__backward_reads(const edf_node *y, const edf_node *x) {
+  const edf_contraction *m = edf_slide__einsum_of(y);
+  int reads = 0;
+  for (int f = 1; m && f < m->e.n_ref; f++)
+    for (int d = 0; d < m->e.ref[f].rank || (f == 1 && d < m->e.ref->rank); d++)
+      for (int left = 0; left < 2; left++) {
+        const edf_ref *r = &m->e.ref[left ? 0 : f];
+        int by = d < r->rank ? r->place[d].by : 0;
+        reads |= by && y->in[m->e.ref[by].operand] == x;
+      }
+  for (int t = 0; m && t < m->e.n_term; t++)
+    for (int f = 0; f < m->e.term[t].n; f++) {
+      const edf_ref *r = &m->e.ref[m->e.term[t].first];
+      const edf_node *other = m->e.term[t].n > 1 ? y->in[r[1 - f].operand] : NULL;
+      reads |= y->in[r[f].operand] == x && other && other->needs_grad;
+    }
+  if (m) return reads;
+  const char *name = y->about && y->about->gradient ? y->about->tensors : NULL;
+  for (int k = -1; name && k < y->n_in; k++) {
+    size_t n = strcspn(name, " ");
+    if ((k < 0 ? y : y->in[k]) == x)
+      reads |= edf_slide__formula_reads(y->about->gradient, name, n);
+    if (name[n]) name += n + 1;          /* The last name stands for all other operands.      */
+  }
+  return reads || !y->about || !y->about->gradient;
+}
+
+/* An array of a step. It lives from moment `from` to moment `to`. Of n nodes, node i runs
+   Forward at moment i and Backward at moment 2n-1-i. A result lives to moment 2n. */
+typedef struct { int from, to; size_t bytes, at; } edf_slide__life;
+
+static int edf_slide__by_size(const void *x, const void *y) {
+  const edf_slide__life *a = (const edf_slide__life *)x, *b = (const edf_slide__life *)y;
+  if (a->bytes != b->bytes) return a->bytes < b->bytes ? 1 : -1;
+  return a->from - b->from;
+}
+/* Places n arrays, the largest first, each at the first place that is free while it lives.
+   Returns the bytes of the plan. *least is what lives at one moment at most. */
+static size_t edf_slide__plan(edf_slide__life *all, int n, int moments, size_t *least) {
+  size_t most = *least = 0;
+  for (int moment = 0; moment <= moments; moment++) {
+    size_t sum = 0;
+    for (int k = 0; k < n; k++)
+      if (all[k].from <= moment && moment <= all[k].to) sum += all[k].bytes;
+    if (sum > *least) *least = sum;
+  }
+  qsort(all, (size_t)n, sizeof *all, edf_slide__by_size);
+  for (int i = 0; i < n; i++) {
+    edf_slide__life *a = &all[i];
+    for (int k = 0; k < i; k++) {
+      const edf_slide__life *b = &all[k];
+      if (b->from > a->to || a->from > b->to || b->at >= a->at + a->bytes ||
+          a->at >= b->at + b->bytes) continue;
+      a->at = b->at + b->bytes;          /* Any place below this one meets b, too.            */
+      k = -1;
+    }
+    if (a->at + a->bytes > most) most = a->at + a->bytes;
+  }
+  return most;
+}
+/* Finds the lives of all values, one for each CompNode, and behind them those of the gradients.
+   Returns their number. A result, which no node reads, and a mask, which runs once for each
+   batch size, are kept. */
+static int edf_slide__find_lives(edf_slide__life *all, int backward) {
+  int n = edf.n_compnodes, n_life = n;
+  char *has_grad = (char *)edf_keep(NULL, (size_t)n + 1);
+  memset(has_grad, 0, (size_t)n + 1);
+  for (int i = 0; i < n; i++) {
+    edf_node *y = edf.compnodes[i];
+    int keeps = y->forward == edf_slide__run_once;
+    edf_slide__life value = { i, keeps ? 2 * n : i, y->active ? y->size * sizeof(edf_real) : 0,
+                              0 };
+    all[i] = value;
+    for (int k = 0; k < y->n_in && y->active; k++)
+      if (y->in[k]->kind == EDF_COMPNODE && all[y->in[k]->position].to < i)
+        all[y->in[k]->position].to = i;
+  }
+  for (int i = n - 1; i >= 0 && backward; i--) {
+    edf_node *y = edf.compnodes[i];
+    if (!edf__runs_backward(y)) continue;
+    for (int k = -1; k < y->n_in; k++) {
+      const edf_node *x = k < 0 ? y : y->in[k];
+      edf_slide__life grad = { 2 * n - 1 - i, 2 * n - 1 - x->position,
+                               x->size * sizeof(edf_real), 0 };
+      if (x->kind != EDF_COMPNODE) continue;
+      if (edf_slide__backward_reads(y, x) && all[x->position].to < grad.from)
+        all[x->position].to = grad.from;
+      if (!edf__runs_backward(x) || has_grad[x->position]) continue;
+      has_grad[x->position] = 1;
+      all[n_life++] = grad;
+    }
+  }
+  for (int i = 0; i < n; i++) if (all[i].to == i) all[i].to = 2 * n;
+  edf_release(has_grad);
+  return n_life;
+}
+/* Writes the bytes of a step, and of a plan for it. */
+static void edf_slide__write_plan(edf_page *out, edf_slide__life *all, int n,
+                                  const char *what) {
+  size_t own = 0, least;
+  for (int k = 0; k < n; k++) own += all[k].bytes;
+  size_t plan = edf_slide__plan(all, n, 2 * edf.n_compnodes, &least);
+  edf_write(out, "%12zu  %s, each in its own array\n%12zu  the same in arrays that are used "
+            "again, at least %zu\n", own, what, plan, least);
+}
+static void edf_slide__write_memory(edf_page *out, const edf_node *x) {
+  int n = edf.n_compnodes, n_life;
+  size_t numbers = 0;
+  edf_slide__life *all = (edf_slide__life *)edf_keep(NULL, (2 * (size_t)n + 1) * sizeof *all);
+  edf__node_marks *marks = edf__mark_backward();
+  n_life = edf_slide__find_lives(all, 1);
+  edf_write(out, "       bytes   the value is read last by\n");
+  for (int i = 0; i < n; i++) {
+    int to = all[i].to;
+    x = edf.compnodes[i];
+    if (!x->active) continue;
+    if (!x->size)
+      edf__fail(edf__call_of("edf_print_memory"), "the batch has no size yet: feed the Inputs "
+                "and call edf_forward\n  %s", edf__show(x));
+    edf_write(out, "%12zu   %d  %s: ", all[i].bytes, i, edf__label(x));
+    if (to == 2 * n)
+      edf_write(out, x->forward == edf_slide__run_once ? "kept for all steps\n" : "a result\n");
+    else edf_write(out, "%s %d  %s\n", to < n ? "Forward of" : "Backward of",
+                   to < n ? to : 2 * n - 1 - to,
+                   edf__label(edf.compnodes[to < n ? to : 2 * n - 1 - to]));
+  }
+  for (int i = 0; i < edf.n_parameters; i++) numbers += edf.parameters[i]->size;
+  edf_write(out, "%12zu  parameters\n", numbers * sizeof(edf_real));
+  edf_slide__write_plan(out, all, n_life, "values and gradients");
+  n_life = edf_slide__find_lives(all, 0);
+  edf_slide__write_plan(out, all, n_life, "values of Forward alone");
+  edf__restore_marks(marks);
+  edf_release(all);
+}
+void edf_print_memory(FILE *out) { edf__print_by(edf_slide__write_memory, out, NULL); }
 
 #else
 static void edf_slide__print(edf_page *to, const edf_node *y, int backward) {

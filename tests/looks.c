@@ -162,6 +162,7 @@ static void print(void) { edf_print(any()); }
 static void print_node(void) { edf_print_node(nowhere, any()); }
 static void print_program(void) { edf_print_program(nowhere); }
 static void print_equations(void) { edf_print_equations(nowhere); }
+static void print_memory(void) { edf_print_memory(nowhere); }
 static void where(void) { edf_where(); }
 static void write_node(void) {
   edf_page page = { NULL, 0 };
@@ -200,7 +201,8 @@ static void save_onnx(void) { edf_save_onnx("/dev/null", any_of(other, metric));
 static const struct { const char *name; void (*call)(void); int (*may)(void); } looks[] = {
   { "edf_print", print, is_built }, { "edf_print_node", print_node, is_built },
   { "edf_print_program", print_program, NULL }, { "edf_where", where, NULL },
-  { "edf_print_equations", print_equations, NULL }, { "edf_write_node", write_node, is_built },
+  { "edf_print_equations", print_equations, NULL },
+  { "edf_print_memory", print_memory, has_run }, { "edf_write_node", write_node, is_built },
   { "edf_value", read_node, is_built }, { "edf_mean_value", mean_value, has_run },
   { "edf_gradcheck", gradcheck, is_fed }, { "edf_gradcheck aside", gradcheck_metric, is_fed },
   { "edf_check_backward", check_backward, has_h },

@@ -13,7 +13,7 @@ JOB := @sh tests/job.sh
 
 numbers := nodes layers optim graph kernels course_lines puzzles
 words   := wrong cleared gradcheck printed formulas memory answers lab stepping device findings \
-           looks guards notation equal
+           looks guards notation equal lives
 check   := $(patsubst %,double/%,$(numbers) $(words) silent sequences files)
 test    := compile locale random examples readme claims cuda python formats c playground omp/kernels blas/kernels \
            $(patsubst %,asan/%,sequences $(numbers) $(words) files) $(check) \
