@@ -22,6 +22,7 @@
 */
 #define EDF_IMPLEMENTATION
 #include "edf/slide.h"
+#include "edf/doctor.h"
 
 int main(void) {
   edf_real points[] = { 0,0,  0,1,  1,0,  1,1 }, xors[] = { 0, 1, 1, 0 };
@@ -39,6 +40,7 @@ int main(void) {
 
   edf_feed(x, points, 4);
   edf_feed(t, xors, 4);
+  edf_check(ell);                        /* It would print what is wrong before the first step. */
   for (int step = 0; step <= 800; step++) {
     Forward();
     if (step % 100 == 0) printf("step %3d   loss %.4f\n", step, (double)*edf_value(ell));
