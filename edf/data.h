@@ -130,6 +130,12 @@ double edf_error_rate(edf_node *scores, edf_node *labels);
 void edf_save(const char *path);
 void edf_load(const char *path);
 
+/* For fine-tuning. Loads each Parameter that the file has with its name and its shape, prints
+   what it left, and returns the number of Parameters that it has loaded. It loads values only.
+   The others keep their numbers, and so do the optimiser's memory and the random numbers. To
+   load under another name, call edf_name first. Errors: a file that edf_load does not read. */
+int edf_load_some(const char *path);
+
 
 /* ---- Writing. A file is written whole or not at all. w.file is a temporary file beside it,
    which is renamed at the end. It has a new name for each writer, and the mode of the file
@@ -1354,6 +1360,12 @@ static char edf_data__kind(edf_data__string type) {
                  edf_data__is(type, "F16");
   return (char)(is_float ? 'f' : 0);
 }
+/* Reads the numbers of a tensor of the file. With to = NULL it only checks them. */
+static void edf_data__read_numbers(const edf_data__file *f, const edf_data__entry *e,
+                                   edf_real *to, size_t n) {
+  edf_data__get_numbers(f, to, n, f->at + e->begin, edf_data__kind(e->text),
+                        (size_t)edf_data__bits(e->text) / 8, 0);
+}
 /* Returns the tensor of the file for tensor t of the program, or NULL. In a file of edf.h a
    Parameter has steps, and the optimiser's memory has none. */
 static const edf_data__entry *edf_data__tensor_for(const edf_data__file *f, edf_data__header *h,
@@ -1379,8 +1391,7 @@ static const edf_data__entry *edf_data__tensor_for(const edf_data__file *f, edf_
                     shape.at ? shape.at : "", e->rank > EDF_MAX_RANK ? ", ..." : "",
                     edf_data__dims(t.p->dim, t.p->rank), t.p->name, t.p->file, t.p->line);
   if (shape.at) edf_release(shape.at);
-  edf_data__get_numbers(f, NULL, t.p->size, f->at + e->begin, edf_data__kind(e->text),
-                        (size_t)edf_data__bits(e->text) / 8, 0);
+  edf_data__read_numbers(f, e, NULL, t.p->size);
   return e;
 }
 /* Returns a number of the metadata, or `otherwise` if it is not there. */
@@ -1419,22 +1430,37 @@ static void edf_data__note(const char *path, const edf_data__header *h) {
           left > 20 ? ", and others" : "");
 }
 
+/* Reads the header of a model. f->at is then where the numbers begin. */
+static edf_data__header edf_data__open_model(edf_data__file *f, const char *path) {
+  *f = edf_data__open(path, 0);
+  uint64_t n = edf_data__get_number(edf_data__take(f, 8), 8, 0);
+  size_t left = edf_data__left(f);
+  edf_data__require(f, f->text, n >= 2 && n <= left, "expected a safetensors file: its header "
+                    "would have %llu bytes, but %zu follow", (unsigned long long)n, left);
+  f->end = f->at + n;
+  edf_data__header h = edf_data__read_header(f);
+  f->end = f->at + (left - n);
+  edf_data__check_places(f, &h.tensors);
+  edf_data__sort(f, &h.tensors, "tensor");
+  edf_data__sort(f, &h.metadata, "metadata");
+  return h;
+}
+static void edf_data__close_model(edf_data__file *f, edf_data__header *h) {
+  if (h->tensors.at) edf_release(h->tensors.at);
+  if (h->metadata.at) edf_release(h->metadata.at);
+  edf_release(f->text);
+}
+/* Returns 1 if the file was written by edf_save. */
+static int edf_data__is_edf(edf_data__header *h) {
+  const edf_data__entry *format = edf_data__find(&h->metadata, "format", "");
+  return format && edf_data__is(format->text, "edf.h");
+}
 /* First everything is checked, and memory for the optimiser is allocated. Then nothing can
    fail. Memory of an optimiser that the file does not have becomes 0. */
 void edf_load(const char *path) {
-  edf_data__file f = edf_data__open(path, 0);
-  uint64_t n = edf_data__get_number(edf_data__take(&f, 8), 8, 0);
-  size_t left = edf_data__left(&f);
-  edf_data__require(&f, f.text, n >= 2 && n <= left, "expected a safetensors file: its header "
-                    "would have %llu bytes, but %zu follow", (unsigned long long)n, left);
-  f.end = f.at + n;
-  edf_data__header h = edf_data__read_header(&f);
-  f.end = f.at + (left - n);
-  edf_data__check_places(&f, &h.tensors);
-  edf_data__sort(&f, &h.tensors, "tensor");
-  edf_data__sort(&f, &h.metadata, "metadata");
-  const edf_data__entry *format = edf_data__find(&h.metadata, "format", "");
-  int is_edf = format && edf_data__is(format->text, "edf.h"), tensors = 3 * edf.n_parameters;
+  edf_data__file f;
+  edf_data__header h = edf_data__open_model(&f, path);
+  int is_edf = edf_data__is_edf(&h), tensors = 3 * edf.n_parameters;
   const edf_data__entry **saved =
       (const edf_data__entry **)edf_keep(NULL, ((size_t)tensors + 1) * sizeof *saved);
   unsigned long long seed = edf_data__metadata(&f, &h, "seed", "", edf.seed);
@@ -1453,8 +1479,7 @@ void edf_load(const char *path) {
     const edf_data__entry *s = saved[k];
     edf_data__tensor t = edf_data__nth_tensor(k);
     edf_real *to = *t.value;
-    if (s) edf_data__get_numbers(&f, to, t.p->size, f.at + s->begin, edf_data__kind(s->text),
-                                 (size_t)edf_data__bits(s->text) / 8, 0);
+    if (s) edf_data__read_numbers(&f, s, to, t.p->size);
     else if (to) memset(to, 0, t.p->size * sizeof *to);
     if (!*t.suffix) t.p->steps = (long)edf_data__metadata(&f, &h, t.p->name, ".steps", 0);
     if (t.which == EDF_VALUE) edf_push(t.p);
@@ -1463,10 +1488,62 @@ void edf_load(const char *path) {
   edf.seed = seed;
   edf.draws = draws;
   edf_data__note(path, &h);
-  if (h.tensors.at) edf_release(h.tensors.at);
-  if (h.metadata.at) edf_release(h.metadata.at);
   edf_release(saved);
-  edf_release(f.text);
+  edf_data__close_model(&f, &h);
+}
+
+/* Returns the tensor of the file for p, or NULL, and then writes why to `left`. */
+static const edf_data__entry *edf_data__matching(edf_data__header *h, const edf_node *p,
+                                                 edf_page *left) {
+  const edf_data__entry *e = edf_data__find(&h->tensors, p->name, "");
+  edf_page shape = { NULL, 0 };
+  int same = e && e->rank == p->rank && edf_data__kind(e->text);
+  for (int d = 0; e && d < e->rank && d < EDF_MAX_RANK; d++) {
+    edf_write(&shape, d ? ", %llu" : "%llu", e->dim[d]);
+    same &= d < p->rank && e->dim[d] == (unsigned long long)p->dim[d];
+  }
+  if (!same) {
+    edf_write(left, "  %s [%s] keeps its numbers: the file has ", p->name,
+              edf_data__dims(p->dim, p->rank));
+    if (!e) edf_write(left, "no %s\n", p->name);
+    else edf_write(left, "%s [%s%s]\n", edf_data__quoted(e->text), shape.at ? shape.at : "",
+                   e->rank > EDF_MAX_RANK ? ", ..." : "");
+  }
+  if (shape.at) edf_release(shape.at);
+  return same ? e : NULL;
+}
+int edf_load_some(const char *path) {
+  edf_data__file f;
+  edf_data__header h = edf_data__open_model(&f, path);
+  int is_edf = edf_data__is_edf(&h), n = edf.n_parameters, loaded = 0;
+  edf_page left = { NULL, 0 };
+  const edf_data__entry **saved =
+      (const edf_data__entry **)edf_keep(NULL, ((size_t)n + 1) * sizeof *saved);
+  for (int k = 0; k < n; k++) {
+    const edf_node *p = edf.parameters[k];
+    saved[k] = edf_data__matching(&h, p, &left);
+    if (saved[k]) edf_data__read_numbers(&f, saved[k], NULL, p->size);
+  }
+  for (int i = 0; i < h.tensors.n; i++) {
+    edf_data__string name = h.tensors.at[i].name;
+    const char *plain = edf_data__quoted(name);
+    edf_page steps = { NULL, 0 };        /* Without steps it is the memory of an optimiser.   */
+    edf_write(&steps, "%.*s.steps", (int)name.n, name.at);
+    if (!h.tensors.at[i].used && (!is_edf || edf_data__find(&h.metadata, steps.at, "")))
+      edf_write(&left, "  only the file has %s\n", plain);
+    edf_release(steps.at);
+  }
+  for (int k = 0; k < n; k++) {
+    if (!saved[k]) continue;
+    edf_data__read_numbers(&f, saved[k], edf.parameters[k]->value, edf.parameters[k]->size);
+    edf_push(edf.parameters[k]);
+    loaded++;
+  }
+  printf("edf_load_some: %s: %d of %d parameters\n%s", path, loaded, n, left.at ? left.at : "");
+  if (left.at) edf_release(left.at);
+  edf_release(saved);
+  edf_data__close_model(&f, &h);
+  return loaded;
 }
 
 #ifdef __cplusplus
