@@ -67,9 +67,17 @@ edf_array edf_load_npy(const char *path);
 void      edf_save_npy(const char *path, edf_array a);
 
 /* A picture has the shape [rows, columns] or [rows, columns, 3] and numbers from 0 to 1.
-   Other numbers are clamped. It is written as a PNG. A contact sheet shows the pictures of
+   edf_load_image reads PGM and PPM files (netpbm: P2, P3, P5, P6), of one picture and of 8 or
+   16 bits. If the program includes stb_image.h (Debian: libstb-dev) before this file where it
+   defines EDF_IMPLEMENTATION, it reads the formats of stb_image.h, too, without transparency:
+     #define STB_IMAGE_IMPLEMENTATION
+     #include <stb/stb_image.h>
+   Numbers are divided by the greatest one that the file permits, such as 255. Errors: another
+   format, a file that is cut, numbers that the header does not permit.
+   edf_save_image writes a PNG. It clamps other numbers. A contact sheet shows the pictures of
    [n, rows, columns], or with channels, side by side: `columns` of them in a row, each pixel
    zoom x zoom large. lo becomes 0, and hi becomes 1. */
+edf_array edf_load_image(const char *path);
 void      edf_save_image(const char *path, edf_array a);
 edf_array edf_contact_sheet(edf_array a, int columns, int zoom, edf_real lo, edf_real hi);
 
@@ -898,7 +906,110 @@ edf_array edf_load_csv_with(const char *path, char separator, int heading) {
   return edf_data__load_csv(path, separator, heading != 0);
 }
 
-/* ==== >>pictures  PNG (ISO 15948) and contact sheets ====================================== */
+/* ==== >>pictures  PGM, PPM, PNG (ISO 15948) and contact sheets ============================ */
+/* ---- PGM and PPM. The file has P5 or P6, the numbers of columns and rows, the greatest
+   number, one blank, and the numbers, row by row. In P2 and P3 they are text. A # begins a
+   comment. Returns the next number of a text. */
+static unsigned edf_data__read_netpbm(edf_data__file *f, const char *what, unsigned long most) {
+  unsigned long n = 0;
+  while (f->at < f->end && strchr(" \t\n\r\v\f#", *f->at) && *f->at)
+    f->at += *f->at == '#' ? strcspn(f->at, "\n\r") : 1;
+  const char *begin = f->at;
+  while (f->at < f->end && *f->at >= '0' && *f->at <= '9' && n <= most)
+    n = n * 10 + (unsigned long)(*f->at++ - '0');
+  edf_data__require(f, begin, f->at > begin && n <= most, "expected %s, a whole number up to "
+                    "%lu", what, most);
+  return (unsigned)n;
+}
+static edf_array edf_data__load_netpbm(edf_data__file *f) {
+  char kind = f->text[1];
+  edf_array a = { 0, { 0 }, 0, NULL };
+  int binary = kind >= '5', color = kind == '3' || kind == '6';
+  f->at += 2;
+  unsigned columns = edf_data__read_netpbm(f, "the number of columns", 1000000);
+  unsigned rows = edf_data__read_netpbm(f, "the number of rows", 1000000);
+  unsigned most = edf_data__read_netpbm(f, "the greatest number", 65535);
+  edf_data__require(f, f->at, columns && rows && most, "a picture of %u by %u pixels with "
+                    "numbers up to %u", columns, rows, most);
+  edf_data__add_dim(f, f->at, &a, rows);
+  edf_data__add_dim(f, f->at, &a, columns);
+  if (color) edf_data__add_dim(f, f->at, &a, 3);
+  if (binary) edf_data__take(f, 1);
+  const char *begin = f->at;
+  size_t n = edf_data__entries(a.dim, a.rank), bytes = !binary || most < 256 ? 1 : 2;
+  unsigned long long needed = (unsigned long long)columns * rows * (color ? 3 : 1) * bytes;
+  edf_data__require(f, begin, needed <= edf_data__left(f), "the picture has %llu numbers, but "
+                    "%zu bytes follow", needed / bytes, edf_data__left(f));
+  edf_real *to = NULL;
+  for (int pass = 0; pass < 2; pass++) { /* checks all, then reads                            */
+    f->at = begin;
+    for (size_t i = 0; i < n; i++) {
+      unsigned number = binary ? (unsigned)edf_data__get_number(edf_data__take(f, bytes), bytes,
+                                                                1)
+                               : edf_data__read_netpbm(f, "a number of the picture", 65535);
+      edf_data__require(f, f->at, number <= most, "number %zu is %u, expected at most %u", i,
+                        number, most);
+      if (to) to[i] = (edf_real)number / (edf_real)most;
+    }
+    f->at += binary ? 0 : strspn(f->at, " \t\n\r");
+    edf_data__require(f, f->at, f->at == f->end, "the picture ends here, but %zu bytes follow",
+                      edf_data__left(f));
+    if (!pass) a = edf_data__array_for(f->path, a.rank, a.dim);
+    to = a.value;
+  }
+  return a;
+}
+
+/* Other formats, by stb_image.h. */
+#ifdef STBI_INCLUDE_STB_IMAGE_H
+static edf_array edf_data__load_by_stb(edf_data__file *f) {
+  int columns = 0, rows = 0, channels = 0, wide = 0;
+  edf_array a = { 0, { 0 }, 0, NULL };
+  const stbi_uc *bytes = (const stbi_uc *)f->text;
+  size_t left = edf_data__left(f);
+  int n = left > INT_MAX ? 0 : (int)left;
+  int known = stbi_info_from_memory(bytes, n, &columns, &rows, &channels);
+  edf_data__require(f, f->text, known, "stb_image.h: %s", stbi_failure_reason());
+  int want = channels < 3 ? 1 : 3;       /* without transparency                              */
+  wide = stbi_is_16_bit_from_memory(bytes, n);
+  void *got = !wide ? (void *)stbi_load_from_memory(bytes, n, &columns, &rows, &channels, want)
+                    : (void *)stbi_load_16_from_memory(bytes, n, &columns, &rows, &channels,
+                                                       want);
+  edf_data__require(f, f->text, got, "stb_image.h: %s", stbi_failure_reason());
+  a.dim[a.rank++] = rows;
+  a.dim[a.rank++] = columns;
+  if (want == 3) a.dim[a.rank++] = 3;
+  a = edf_new_array(a.rank, a.dim);
+  for (size_t i = 0; i < a.size && a.value; i++)
+    a.value[i] = wide ? (edf_real)((stbi_us *)got)[i] / 65535
+                      : (edf_real)((stbi_uc *)got)[i] / 255;
+  stbi_image_free(got);
+  if (!a.value) edf_stop("%s: out of memory for %zu entries", f->path, a.size);
+  return a;
+}
+#else
+/* Stops, and names the format. */
+static edf_array edf_data__load_by_stb(edf_data__file *f) {
+  static const struct { const char *begin, *name; } formats[] = {
+    { "\x89PNG", "a PNG" }, { "\xFF\xD8", "a JPEG" }, { "GIF8", "a GIF" }, { "BM", "a BMP" },
+    { "P1", "a PBM" }, { "P4", "a PBM" }, { "P7", "a PAM" } };
+  edf_array none = { 0, { 0 }, 0, NULL };
+  const char *found = edf_data__left(f) ? "another file" : "an empty file";
+  for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
+    if (!strncmp(f->text, formats[k].begin, strlen(formats[k].begin))) found = formats[k].name;
+  edf_data__require(f, f->text, 0, "expected a PGM or PPM file, found %s: #include "
+                    "<stb/stb_image.h> before edf/data.h reads other formats", found);
+  return none;
+}
+#endif
+edf_array edf_load_image(const char *path) {
+  edf_data__file f = edf_data__open(path, 0);
+  int is = f.text[0] == 'P' && f.text[1] && strchr("2356", f.text[1]);
+  edf_array a = is ? edf_data__load_netpbm(&f) : edf_data__load_by_stb(&f);
+  edf_release(f.text);
+  return a;
+}
+
 
 /* Writes a chunk of a PNG: the length of its data, a type, the data, the CRC of these two. */
 static void edf_data__png_chunk(edf_page *to, const char *type, const void *data, size_t n) {

@@ -36,7 +36,7 @@ static int files_in_directory(void) {
 
 /* ---- Refused files */
 
-typedef enum { IDX, IMAGES, LABELS, CSV, NPY, TEXT, MODEL, LOADERS } loader;
+typedef enum { IDX, IMAGES, LABELS, CSV, NPY, TEXT, PICTURE, MODEL, LOADERS } loader;
 
 static void load(loader which) {
   if (which == IDX) edf_load_idx(path);
@@ -45,6 +45,7 @@ static void load(loader which) {
   if (which == CSV) edf_load_csv(path);
   if (which == NPY) edf_load_npy(path);
   if (which == TEXT) edf_load_text(path);
+  if (which == PICTURE) edf_load_image(path);
   if (which == MODEL) edf_load(path);
 }
 
@@ -86,6 +87,11 @@ TEST(broken_files_are_refused) {
     { NPY, "zip", BYTES("PK\3\4 a zip archive"), "byte 0|.npy" },
     { NPY, "version four", BYTES("\x93NUMPY\4\0\1\0{"), "byte 6|version| 4" },
     { NPY, "a header that is cut", BYTES("\x93NUMPY\1\0\75\0{"), "byte 10| 61" },
+    { PICTURE, "empty", BYTES(""), "byte 0|empty" },
+    { PICTURE, "one byte missing", BYTES("P6 1 1 255\nab"), "byte 11| 3| 2" },
+    { PICTURE, "a number too much", BYTES("P2 1 1 9 1 1"), "byte 11| 1" },
+    { PICTURE, "too large", BYTES("P2 1 1 9 10"), " 10| 9" },
+    { PICTURE, "another format", BYTES("\x89PNG\r\n\032\n"), "byte 0|PNG|stb_image.h" },
     { CSV, "empty", BYTES(""), "line 1|row" },
     { CSV, "a short row", BYTES("1,2,3,4,5\n6,7,8,9\n"), "line 2| 5| 4" },
     { CSV, "a word", BYTES("1,2\n3,four\n"), "line 2|number|four" },
@@ -247,6 +253,17 @@ TEST(broken_npy_headers_are_refused) {
 
 /* A whole file, as Python's zlib makes it: one grey row, of which what is outside of 0 to 1 is
    cut off. Larger pictures, in colours, are read by python.sh. */
+TEST(pictures_are_read) {
+  static const double grey[] = { 0, 0.2, 0.4, 0.6, 0.8, 1 }, color[] = { 1, 0, 0.5, 0, 0, 1 };
+  write_bytes(file("grey.pgm"), BYTES("P2 # five\n3 2 5\n0 1 2\n3 4 5\n"));
+  same(edf_load_image(path), 2, 2, 3, grey);
+  write_bytes(file("color.ppm"), BYTES("P6 1 2 2\n\2\0\1\0\0\2"));
+  edf_array a = edf_load_image(path);
+  CHECK(a.rank == 3 && a.dim[0] == 2 && a.dim[1] == 1 && a.dim[2] == 3, "rank %d", a.rank);
+  for (size_t i = 0; i < 6 && i < a.size; i++) CLOSE(a.value[i], color[i], 0, 1e-6);
+  edf_free_array(&a);
+}
+
 TEST(pictures_are_png) {
   static const char grey[] =
     "\211PNG\15\12\32\12\0\0\0\15IHDR\0\0\0\10\0\0\0\1\10\0\0\0\0\306k\260\237\0\0\0\24IDATx\1"

@@ -11,7 +11,7 @@
 #include "edf/slide.h"
 #include <stdint.h>
 
-enum { EQUATION, PROGRAM, CSV, IDX, NPY, MODEL, PARSERS };
+enum { EQUATION, PROGRAM, CSV, IDX, NPY, PICTURE, MODEL, PARSERS };
 
 #define TENSOR(name, shape, offsets) \
   "\"" name "\":{\"dtype\":\"F32\",\"shape\":[" shape "],\"data_offsets\":[" offsets "]}"
@@ -25,6 +25,8 @@ static const struct { char parser; const char *bytes; size_t n; } seeds[] = {
   { PROGRAM, BYTES("input x[b,4,2]\n"
                    "a[b,t,s] = softmax_s (x[b,t,C] W[C,D]) x[b,s,D] / sqrt(2) | s<=t\n"
                    "y[b,t,c] = max(a[b,t,S] x[b,S,c], 0)\n") },
+  { PICTURE, BYTES("P2 # a\n3 2 5\n0 1 2\n3 4 5\n") },
+  { PICTURE, BYTES("P6 1 2 65535\n\2\0\1\0\0\2\2\0\1\0\0\2") },
   { CSV, BYTES("size,\"a b\"\r\n1,-2.5\r\n3e2,4\r\n\r\n") },
   { IDX, BYTES("\0\0\10\3\0\0\0\2\0\0\0\1\0\0\0\3abcdef") },
   { NPY, BYTES("\x93NUMPY\1\0\74\0{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }\n"
@@ -134,6 +136,7 @@ static void parse(int parser, const uint8_t *data, size_t n) {
   case CSV: a = edf_load_csv(path); break;
   case IDX: a = edf_load_idx(path); break;
   case NPY: a = edf_load_npy(path); break;
+  case PICTURE: a = edf_load_image(path); break;
   default: load_model();
   }
   edf_free_array(&a);

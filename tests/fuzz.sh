@@ -31,7 +31,7 @@ fuzz() {                                       # fuzz NAME NUMBER
   fi
 }
 
-for name in equation program csv idx npy model; do
+for name in equation program csv idx npy picture model; do
   number=$((number + 1))
   [ "${chosen:-$number}" = $number ] || continue
   fuzz $name $number &

@@ -230,6 +230,68 @@ def csv():
 
 
 @section
+def images():
+    from PIL import Image
+    rng = np.random.default_rng(4)
+
+    def read(name, path, pixels, most):
+        case(name, "image", path, np.asarray(pixels).astype(real) / real(most))
+
+    grey = rng.integers(0, 256, (5, 7), dtype=np.uint8)
+    color = rng.integers(0, 256, (4, 3, 3), dtype=np.uint8)
+    wide = rng.integers(0, 65536, (3, 4), dtype=np.uint16)
+    Image.fromarray(grey).save(f"{d}/grey.pgm")
+    read("P5", f"{d}/grey.pgm", grey, 255)
+    Image.fromarray(color).save(f"{d}/color.ppm")
+    read("P6", f"{d}/color.ppm", color, 255)
+    Image.fromarray(wide).save(f"{d}/wide.pgm")
+    read("P5, 16 bits", f"{d}/wide.pgm", wide, 65535)
+    text = b" ".join(b"%d" % n for n in (color % 8).ravel())
+    read("P3", put("text.ppm", b"P3 3 4 # columns, rows\n7\n" + text), color % 8, 7)
+    read("P2", put("text.pgm", b"P2\n#\n#x\n2\t2\r\n1\n0 1 #0\n1 0\n\n"), [[0, 1], [1, 0]], 1)
+    read("a # is a number", put("hash.pgm", b"P5 1 1 255\n#"), [[35]], 255)
+    for name, data, words in (
+            ("one byte missing", b"P5 2 2 255\nabc", "byte 11|4 numbers|3 bytes"),
+            ("half a number missing", b"P5 1 1 256\na", "1 numbers|1 bytes"),
+            ("a byte too much", b"P5 2 2 255\nabcde", "1 bytes follow"),
+            ("two pictures", 2 * b"P5 1 1 255\na", "12 bytes follow"),
+            ("too large", b"P5 2 1 9\n\x09\x0a", "number 1 is 10|at most 9"),
+            ("too large in text", b"P2 2 1 9\n9 10", "number 1 is 10|at most 9"),
+            ("a word", b"P2 2 1 9\n9 x", "byte 11|a number of the picture"),
+            ("no numbers", b"P2 2 1 9", "2 numbers|0 bytes"),
+            ("too few numbers", b"P2 2 1 9  7", "a number of the picture"),
+            ("no blank", b"P5 1 1 255", "ended early"),
+            ("no rows", b"P5 2 0 255\n", "2 by 0 pixels"),
+            ("a greatest number of 0", b"P5 2 1 0\n\0\0", "up to 0"),
+            ("a greatest number of 65536", b"P5 2 1 65536\n\0\0\0\0", "65535"),
+            ("a huge picture", b"P6 1000000 1000000 65535\n", "3000000000000 numbers"),
+            ("minus one", b"P5 -1 1 255\na", "the number of columns"),
+            ("only P5", b"P5", "the number of columns"), ("only P", b"P", ""), ("empty", b"", "")):
+        case(name, "image", put("broken.pgm", data), REFUSED, words=words.split("|"))
+    names = {"png": "PNG", "jpg": "JPEG", "gif": "GIF", "bmp": "BMP"}
+    for end, name in names.items():
+        Image.fromarray(color).save(f"{d}/other.{end}")
+    stb = run("image", f"{d}/other.png").returncode == 0
+    if not stb:
+        for end, name in names.items():
+            case(name, "image", f"{d}/other.{end}", REFUSED, words=(name, "stb_image.h"))
+        return
+    for mode, channels in ("L", 1), ("LA", 1), ("RGB", 3), ("RGBA", 3):
+        shape = (6, 5, len(mode))[:2 + (len(mode) > 1)]
+        pixels = rng.integers(0, 256, shape, dtype=np.uint8)
+        Image.fromarray(pixels, mode).save(f"{d}/stb.png")
+        read(f"stb, {mode}", f"{d}/stb.png",
+             pixels if mode in ("L", "RGB") else pixels[:, :, 0] if channels == 1 else
+             pixels[:, :, :3], 255)
+    Image.fromarray(wide).save(f"{d}/wide.png")
+    read("stb, 16 bits", f"{d}/wide.png", wide, 65535)
+    Image.fromarray(color).save(f"{d}/stb.bmp")
+    read("stb, BMP", f"{d}/stb.bmp", color, 255)
+    case("stb, cut", "image", put("cut.png", open(f"{d}/stb.png", "rb").read()[:50]), REFUSED,
+         words=("stb_image.h",))
+
+
+@section
 def models():
     from safetensors.numpy import load_file, save_file
     six, two = np.arange(6, dtype=np.float32).reshape(2, 3), np.array([10, 11], np.float32)

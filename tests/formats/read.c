@@ -4,6 +4,10 @@
      read model PATH NAME SHAPE ...      loads Parameters, as in W 2,3; prints values and steps
      read save PATH NAME ...             saves Parameters of two numbers after a step of Adam
      read onnx PATH NAME NAME NAME       exports gelu(x + W), where x, W and the sum have names */
+#ifdef WITH_STB
+#define STB_IMAGE_IMPLEMENTATION
+#include <stb/stb_image.h>
+#endif
 #include "edf/data.h"
 #include "edf/layers.h"
 #include "edf/onnx.h"
@@ -72,6 +76,7 @@ int main(int argc, char **argv) {
   if (!strcmp(kind, "csv")) show_and_free(edf_load_csv(path));
   if (!strcmp(kind, "csv-with")) show_and_free(edf_load_csv_with(path, *argv[3], atoi(argv[4])));
   if (!strcmp(kind, "npy")) show_and_free(edf_load_npy(path));
+  if (!strcmp(kind, "image")) show_and_free(edf_load_image(path));
   if (!strcmp(kind, "model")) model(path, argc - 3, argv + 3);
   if (!strcmp(kind, "save")) save(path, argc - 3, argv + 3);
   if (!strcmp(kind, "onnx")) {
