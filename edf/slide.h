@@ -3433,18 +3433,24 @@ static int edf_slide__same_ref(edf_slide__match *m, int f, int g) {
   return same;
 }
 /* Returns 1 if m is the mean over its summed indices C and D: of kind 'm', as in a variance, or
-   with the coefficient 1/(C D), which mean_{c,d} has. */
+   with the coefficient 1/(C D), which mean_{c,d} has. Its steps are 1 C D * / then. */
 static int edf_slide__is_mean(const edf_contraction *m) {
   const edf_term *t = m->e.term;
   unsigned summed = edf_slide__term_has(&m->e, t) & ~edf_slide__ref_has(m->e.ref), by = 0;
-  int is = m->e.n_term == 1 && !m->kind && t->n_step && t->step[t->n_step - 1].op == '/';
-  for (int k = 0; k < t->n_step - 1 && is; k++) {
-    const edf_size_step *s = &t->step[k];
-    is = s->op == '*' || s->op == 's' || (s->op == '#' && !k && s->number == 1);
-    for (int i = 0; i < m->e.n_index && s->op == 's'; i++)
-      if (m->e.index[i].name == s->name) by |= 1u << i;
+  int n = t->n_step, depth = 0, is = m->e.n_term == 1 && !m->kind && n > 2 &&
+                                     t->step->op == '#' && t->step->number == 1;
+  if (m->kind == 'm') return m->e.n_term == 1 && !n;
+  for (int k = 1; k < n && is; k++) {
+    unsigned index = 0;
+    for (int i = 0; i < m->e.n_index && t->step[k].op == 's'; i++)
+      if (m->e.index[i].name == t->step[k].name) index = 1u << i;
+    depth += index ? 1 : -1;             /* the number of sizes that are not multiplied yet   */
+    if (index) is = !(by & index);
+    else if (k < n - 1) is = t->step[k].op == '*' && depth > 0;
+    else is = t->step[k].op == '/' && !depth;
+    by |= index;
   }
-  return (m->kind == 'm' && m->e.n_term == 1 && !t->n_step) || (is && by == summed);
+  return is && by == summed;
 }
 /* Returns 1 if the masks of two terms are equal. */
 static int edf_slide__same_masks(const edf_slide__match *m, unsigned a, unsigned b) {
@@ -3509,7 +3515,8 @@ static int edf_slide__same_equation(const edf_node *x, const edf_node *y) {
 static int edf_slide__are_equal(const edf_node *x, const edf_node *y) {
   const edf_slide__facts *a = edf_slide__note_of(x), *b = edf_slide__note_of(y);
   if (x->about != y->about || x->n_in != y->n_in || x->about == &edf_dropout_op ||
-      a->row_dims != b->row_dims || a->causal != b->causal || !a->equation != !b->equation)
+      (y->rank && x->rank != y->rank) || a->row_dims != b->row_dims ||
+      a->causal != b->causal || !a->equation != !b->equation)
     return 0;
   if (a->equation) return edf_slide__same_equation(x, y);
   return !memcmp(x->in, y->in, (size_t)x->n_in * sizeof *x->in) &&
