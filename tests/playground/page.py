@@ -102,6 +102,7 @@ with sync_playwright() as p:
     check('as-printed', shown == printed, differ(shown, printed))
     check('folded-steps', '[t=2 to t=8] the same: nodes' in w.text('#rows') and '[t=8 to t=2] the same: nodes' in w.text('#rows'))
     check('data-that-do-not-fit', 'two spirals' not in w.text('#doctor') and 'random numbers' in w.text('#doctor'), w.text('#doctor'))
+    check('they-are-shown', w.text('#state') == 'step 0' and w.text('#what') in w.text('#rows'), w.text('#state') + ': ' + w.text('#what'))
 
     # A slide, a mistake, a correction.
     w.write(XOR)

@@ -48,7 +48,8 @@ check('looking-changes-nothing', JSON.stringify(r.answers[2]) === JSON.stringify
 r = run('text 1\ninput x[b,1], y[b]\nh[b,j] = tanh(W[j,I] x[b,I]) | j<9\nf[b] = V[J] h[b,J]\nloss[b] = (f[b] - y[b])^2',
         'data curve', 'step 300 0.02 20 adam', 'view');
 check('curve', r.answers[3].curve.length === 101 && r.answers[2].loss[299] < r.answers[2].loss[0], r.answers[2]);
-r = run('text 1\ninput a[b,3], c[b]\nd[b] = W[I] a[b,I] + c[b]', 'data random', 'look');
+r = run('text 1\ninput a[b,3], c[b]\nd[b] = W[I] a[b,I] + c[b]', 'data random', 'look', 'view');
+check('no-picture-is-an-answer', r.answers.length === 4 && r.answers[3].nothing === 1, r.answers[3]);
 check('random-inputs', r.answers[2].trace.nodes[0].value.length === 12 && r.answers[2].trace.nodes[1].value.every(x => x === 0 || x === 1), r.answers[2]);
 r = run('text 1\ninput x[b,2]\ny[b] = x[b,I]^2', 'data random', 'look', 'step 1 0.1 4 sgd');
 check('nothing-to-train', r.answers[2].trace.nodes[1].value.length === 4 && /nothing to train/.test(r.answers[3].error), r.answers[3]);
