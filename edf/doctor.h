@@ -1304,8 +1304,10 @@ static void edf_doctor__judge_labels(edf_doctor__trial *t, const edf_doctor__run
   edf_doctor__run others = edf_doctor__learn(t, best->rate, 1);
   edf_doctor__exchange_labels(d);
   double speed = others.fall / mine.fall, margin = d->stands ? 0.15 : 0.02;
-  edf_write(to, "  labels        of other rows, with rate %.3g: %.4g to %.4g, learned %.3g "
-            "times as fast\n", best->rate, others.first, others.last, speed);
+  edf_write(to, "  labels        of other rows, with rate %.3g: %.4g to %.4g, ", best->rate,
+            others.first, others.last);
+  if (speed > 0) edf_write(to, "learned %.3g times as fast\n", speed);
+  else edf_write(to, "not learned\n");
   if (!(mine.other < HUGE_VAL)) return;
   edf_write(to, "  another batch %.4g at best with true labels, %.4g with those of other "
             "rows\n", mine.other, others.other);
