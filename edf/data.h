@@ -1477,6 +1477,17 @@ static void edf_data__read_numbers(const edf_data__file *f, const edf_data__entr
   edf_data__get_numbers(f, to, n, f->at + e->begin, edf_data__kind(e->text),
                         (size_t)edf_data__bits(e->text) / 8, 0);
 }
+/* Returns 1 if a tensor of the file can be read into a tensor like p. Writes its shape. */
+static int edf_data__is_like(const edf_data__entry *e, const edf_node *p, edf_page *shape) {
+  int same = e->rank == p->rank && edf_data__kind(e->text);
+  edf_write(shape, "[");
+  for (int d = 0; d < e->rank && d < EDF_MAX_RANK; d++) {
+    edf_write(shape, d ? ", %llu" : "%llu", e->dim[d]);
+    same &= d < p->rank && e->dim[d] == (unsigned long long)p->dim[d];
+  }
+  edf_write(shape, e->rank > EDF_MAX_RANK ? ", ...]" : "]");
+  return same;
+}
 /* Returns the tensor of the file for tensor t of the program, or NULL. In a file of edf.h a
    Parameter has steps, and the optimiser's memory has none. */
 static const edf_data__entry *edf_data__tensor_for(const edf_data__file *f, edf_data__header *h,
@@ -1490,18 +1501,13 @@ static const edf_data__entry *edf_data__tensor_for(const edf_data__file *f, edf_
   edf_data__require(f, f->at, e || *t.suffix, "there is no tensor for parameter \"%s\", "
                     "declared at %s:%d", t.p->name, t.p->file, t.p->line);
   if (!e) return NULL;
-  int same = e->rank == t.p->rank;
   edf_page shape = { NULL, 0 };
-  for (int d = 0; d < e->rank && d < EDF_MAX_RANK; d++) {
-    edf_write(&shape, d ? ", %llu" : "%llu", e->dim[d]);
-    same &= d < t.p->rank && e->dim[d] == (unsigned long long)t.p->dim[d];
-  }
-  edf_data__require(f, f->at, same && edf_data__kind(e->text), "tensor \"%s%s\" is %s [%s%s], "
-                    "expected F64, F32, F16 or BF16 [%s]; parameter \"%s\" is declared at "
-                    "%s:%d", t.p->name, t.suffix, edf_data__quoted(e->text),
-                    shape.at ? shape.at : "", e->rank > EDF_MAX_RANK ? ", ..." : "",
-                    edf_data__dims(t.p->dim, t.p->rank), t.p->name, t.p->file, t.p->line);
-  if (shape.at) edf_release(shape.at);
+  int same = edf_data__is_like(e, t.p, &shape);
+  edf_data__require(f, f->at, same, "tensor \"%s%s\" is %s %s, expected F64, F32, F16 or BF16 "
+                    "[%s]; parameter \"%s\" is declared at %s:%d", t.p->name, t.suffix,
+                    edf_data__quoted(e->text), shape.at, edf_data__dims(t.p->dim, t.p->rank),
+                    t.p->name, t.p->file, t.p->line);
+  edf_release(shape.at);
   edf_data__read_numbers(f, e, NULL, t.p->size);
   return e;
 }
@@ -1608,20 +1614,14 @@ static const edf_data__entry *edf_data__matching(edf_data__header *h, const edf_
                                                  edf_page *left) {
   const edf_data__entry *e = edf_data__find(&h->tensors, p->name, "");
   edf_page shape = { NULL, 0 };
-  int same = e && e->rank == p->rank && edf_data__kind(e->text);
-  for (int d = 0; e && d < e->rank && d < EDF_MAX_RANK; d++) {
-    edf_write(&shape, d ? ", %llu" : "%llu", e->dim[d]);
-    same &= d < p->rank && e->dim[d] == (unsigned long long)p->dim[d];
-  }
-  if (!same) {
-    edf_write(left, "  %s [%s] keeps its numbers: the file has ", p->name,
-              edf_data__dims(p->dim, p->rank));
-    if (!e) edf_write(left, "no %s\n", p->name);
-    else edf_write(left, "%s [%s%s]\n", edf_data__quoted(e->text), shape.at ? shape.at : "",
-                   e->rank > EDF_MAX_RANK ? ", ..." : "");
-  }
-  if (shape.at) edf_release(shape.at);
-  return same ? e : NULL;
+  edf_write(&shape, "%s", "");
+  if (e && edf_data__is_like(e, p, &shape)) left = NULL;
+  if (left)
+    edf_write(left, "  %s [%s] keeps its numbers: the file has %s %s\n", p->name,
+              edf_data__dims(p->dim, p->rank), e ? edf_data__quoted(e->text) : "no",
+              e ? shape.at : p->name);
+  edf_release(shape.at);
+  return left ? NULL : e;
 }
 int edf_load_some(const char *path) {
   edf_data__file f;

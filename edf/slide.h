@@ -184,7 +184,7 @@ void edf_print_equations(FILE *out);
    now, and in arrays that are used again as soon as their last reader has run. Each array is
    placed at the first gap that is long enough. No plan needs less than the arrays that live at
    one moment. Backward reads a value if the gradient has it as a factor: tanh reads y, and a
-   product reads its other factor. Of a node without a formula it is assumed to read all.
+   product reads its other factor. A node without a formula may read all of them.
    A step is what the last Backward runs, or all nodes if there was none. Errors: no Forward. */
 void edf_print_memory(FILE *out);
 #ifdef EDF_NO_DEBUG
@@ -481,8 +481,8 @@ static void edf_slide__check(const edf__site *at, const edf_node *x, const char 
   edf.line = line;
 }
 
-/* ---- What a slide keeps about a node. Lines that compute the same are one node. It has the
-   name of the first of them, and an alias for each of the others. */
+/* ---- The note of a node. Lines that compute the same are one node. It has the name of the
+   first of them, and an alias for each of the others. */
 typedef struct edf_slide__alias {
   const char *name;
   const void *line;                      /* its line, or NULL: as in the note                 */
@@ -6648,7 +6648,7 @@ static int edf_slide__backward_reads(const edf_node *y, const edf_node *x) {
   return reads || !y->about || !y->about->gradient;
 }
 
-/* An array of a step. It lives from moment `from` to moment `to`. Of n nodes, node i runs
+/* An array of a step. It lives from moment `from` to moment `to`. Node i of n nodes runs
    Forward at moment i and Backward at moment 2n-1-i. A result lives to moment 2n. */
 typedef struct { int from, to; size_t bytes, at; } edf_slide__life;
 
@@ -6726,16 +6726,17 @@ static void edf_slide__write_plan(edf_page *out, edf_slide__life *all, int n,
   edf_write(out, "%12zu  %s, each in its own array\n%12zu  the same in arrays that are used "
             "again, at least %zu\n", own, what, plan, least);
 }
-static void edf_slide__write_memory(edf_page *out, const edf_node *x) {
+static void edf_slide__write_memory(edf_page *out, const edf_node *every) {
   int n = edf.n_compnodes, n_life;
   size_t numbers = 0;
   edf_slide__life *all = (edf_slide__life *)edf_keep(NULL, (2 * (size_t)n + 1) * sizeof *all);
   edf__node_marks *marks = edf__mark_backward();
+  (void)every;
   n_life = edf_slide__find_lives(all, 1);
   edf_write(out, "       bytes   the value is read last by\n");
   for (int i = 0; i < n; i++) {
-    int to = all[i].to;
-    x = edf.compnodes[i];
+    const edf_node *x = edf.compnodes[i];
+    int to = all[i].to, reader = to < n ? to : 2 * n - 1 - to;
     if (!x->active) continue;
     if (!x->size)
       edf__fail(edf__call_of("edf_print_memory"), "the batch has no size yet: feed the Inputs "
@@ -6743,9 +6744,8 @@ static void edf_slide__write_memory(edf_page *out, const edf_node *x) {
     edf_write(out, "%12zu   %d  %s: ", all[i].bytes, i, edf__label(x));
     if (to == 2 * n)
       edf_write(out, x->forward == edf_slide__run_once ? "kept for all steps\n" : "a result\n");
-    else edf_write(out, "%s %d  %s\n", to < n ? "Forward of" : "Backward of",
-                   to < n ? to : 2 * n - 1 - to,
-                   edf__label(edf.compnodes[to < n ? to : 2 * n - 1 - to]));
+    else edf_write(out, "%s of %d  %s\n", to < n ? "Forward" : "Backward", reader,
+                   edf__label(edf.compnodes[reader]));
   }
   for (int i = 0; i < edf.n_parameters; i++) numbers += edf.parameters[i]->size;
   edf_write(out, "%12zu  parameters\n", numbers * sizeof(edf_real));

@@ -142,7 +142,7 @@ TEST(a_long_text_finds_all_names) {
   CHECK(y->in[0] == edf_find("a") && y->n_in == 1, "it reads %s", y->in[0]->name);
 }
 
-/* ---- What stays two nodes: dropouts, nodes of C calls, and nodes of two texts. */
+/* ---- Dropouts, nodes of C calls and nodes of two texts stay two nodes. */
 TEST(other_nodes_stay_two) {
   edf_node *x = build("y[b,i] = dropout(x[b,i], 0.5) + dropout(x[b,i], 0.5)")->in[0]->in[0];
   CHECK(edf.n_compnodes == 3, "%d nodes", edf.n_compnodes);
