@@ -935,6 +935,10 @@ static int edf__stepping;                /* 1 while Parameters make their step  
    returns the older one, or NULL. */
 static edf_node *(*edf__find_equal)(edf_node *y);
 
+/* While this number stays the same, the value of a Parameter does, too. It grows with each
+   pass, step, move of a Parameter, and node with code of its own. */
+static unsigned long edf__epoch = 1;
+
 /* Ends the pass, step or look that runs. An error may longjmp out of it. */
 static void edf__end_calls(void) {
   if (edf__paused) edf_device = edf__paused;
@@ -1445,6 +1449,7 @@ static void edf__end_pass(edf_event event, edf_node *x) {
    running mean, keeps its version. */
 static unsigned long long edf__moves;
 static void edf__note_move(edf_node *p) {
+  edf__epoch++;
   if (!edf.running) p->version = ++edf__moves;
   edf__end_stepping();
 }
@@ -1500,15 +1505,19 @@ static int edf__runs_on_host(const edf_node *c, int backward) {
   return edf_device && !own && !edf__has_flag(c, EDF_LOOPS);
 }
 
+static void edf__end_node(edf_node *c) {
+  edf.running = NULL;
+  if (!edf__has_flag(c, EDF_TESTED)) edf__epoch++;
+  edf_ran(c);
+}
 static void edf__forward_node(edf_node *c) {
   edf__poison(c);
   if (edf_device && c->check) c->check(c);
   edf.running = c;
   if (edf__runs_on_host(c, 0)) edf_run_code(c, 0);
   else c->forward(c);
-  edf.running = NULL;
   edf__note_forward(c);
-  edf_ran(c);
+  edf__end_node(c);
 }
 static void edf__forward_nodes(void) {
   for (edf.at = 0; edf.at < edf.n_compnodes; edf.at++)
@@ -1522,6 +1531,7 @@ static void edf__begin_forward(const char *call, edf_node *target) {
   if (problem) edf__fail(edf__call_of(call), "%s", problem);
   edf__set_batch(batch);
   edf.direction = 1;
+  edf__epoch++;
   edf__tell(EDF_BEGIN_FORWARD, target);
 }
 /* Returns 1 if a device has run this pass. It may replay a recording, without the nodes'
@@ -1752,6 +1762,7 @@ static void edf__begin_backward(const char *call, edf_node *loss) {
   edf.gradients = EDF__NO_GRADIENTS;     /* until the Backward has ended                      */
   edf.direction = -1;
   edf.at = edf.n_compnodes;
+  edf__epoch++;
   edf__tell(EDF_BEGIN_BACKWARD, loss);
 }
 
@@ -1763,8 +1774,7 @@ static void edf__backward_node(edf_node *c) {
   if (edf__runs_on_host(c, 1)) edf_run_code(c, 1);
   else c->backward(c);
   if (edf_device && !loops) edf__write_zeros_of_inputs(c);   /* if the device has left some   */
-  edf.running = NULL;
-  edf_ran(c);
+  edf__end_node(c);
 }
 static void edf__backward_nodes(void) {
   for (edf.at = edf.n_compnodes - 1; edf.at >= 0; edf.at--)
@@ -2480,6 +2490,12 @@ static edf_real *edf__numbers(edf_operand a) {
   static edf_real one = 1;
   return a.of ? *edf__array_at(a.of, (int)a.which) : &one;
 }
+/* Returns 1 if an array stays the same until edf__epoch grows. */
+static int edf__is_fixed(edf_operand a) {
+  int in_pass = edf.direction && edf.running && !edf.looking;
+  return in_pass && a.of && a.of->kind == EDF_PARAMETER && a.which == EDF_VALUE;
+}
+static int edf__fixed;                   /* bit x is 1 if operand x of this product is fixed  */
 void edf_run(const edf_route *r, int how, edf_operand out, edf_operand a, edf_operand b) {
   edf_node *x = out.of;
   if (out.which == EDF_GRAD) {           /* The first sum for a gradient replaces the 0.      */
@@ -2493,7 +2509,9 @@ void edf_run(const edf_route *r, int how, edf_operand out, edf_operand a, edf_op
   if (a.of) edf__sync(a.of, a.which, EDF_READS);
   if (b.of) edf__sync(b.of, b.which, EDF_READS);
   edf__sync(x, out.which, EDF_READS);
+  edf__fixed = edf__is_fixed(a) << EDF_A | edf__is_fixed(b) << EDF_B;
   edf_contract(r, assign, edf__numbers(out), edf__numbers(a), edf__numbers(b));
+  edf__fixed = 0;
   edf__sync(x, out.which, EDF_WROTE);
 }
 
@@ -3407,11 +3425,20 @@ typedef struct {
   ptrdiff_t n;                           /* 0 if the table is not filled                      */
   ptrdiff_t at[EDF__DEPTH];
 } edf__places;
+typedef struct {                         /* the panels of all blocks of a Parameter           */
+  unsigned long epoch;                   /* when it had these numbers                         */
+  const edf_real *b;                     /* its first number                                  */
+  ptrdiff_t n, k, right, down;           /* columns, lines, and the steps between them        */
+  int filled;
+  edf_real *at;
+} edf__panels;
+enum { EDF__KEPT_PANELS = 8 };
 typedef struct edf__workspace {
   edf_real panel[EDF__NB * EDF__DEPTH];
   edf_real sums[EDF__ROWS * EDF__STRIP]; /* a tile whose rows are not whole in out            */
   edf__places row[3];
   edf__places column[3];
+  edf__panels kept[EDF__KEPT_PANELS];
 } edf__workspace;
 
 /* Finds the places in operand x of `count` steps of a group of loops, from step `first` on. */
@@ -3531,6 +3558,34 @@ static ptrdiff_t edf__strip(ptrdiff_t run, ptrdiff_t left) {
   return edf__least((wide + strips - 1) / strips * EDF__LANES, n);
 }
 
+/* ---- Kept panels. Each step of a recurrence multiplies a few rows by the same Parameter. From
+   the second product on, the panels of the Parameter are kept until edf__epoch grows. Returns
+   them, or NULL. Sets *pack to 1 if they must be filled. */
+static edf_real *edf__find_panels(const edf_route *r, int across, int x, const edf_real *b,
+                                  edf__workspace *w, int *pack) {
+  edf__panels *p = w->kept, *end = p + EDF__KEPT_PANELS;
+  edf__panels is = { edf__epoch, b, r->extent[across], r->extent[EDF__K],
+                     edf__step_of(r, across, x), edf__step_of(r, EDF__K, x), 0, NULL };
+  int even = is.right && is.down && edf__step_of(r, across, EDF_OUT) == 1;
+  if (!(edf__fixed >> x & 1) || !even || r->first[EDF__M]) return NULL;
+  while (p < end && p->epoch == is.epoch && (p->b != b || p->n != is.n || p->k != is.k ||
+                                             p->right != is.right || p->down != is.down)) p++;
+  if (p == end) return NULL;
+  if (p->epoch != is.epoch) {            /* the first product                                 */
+    is.at = p->at;
+    *p = is;
+    return NULL;
+  }
+  *pack = !p->filled;
+  p->filled = 1;
+#ifdef _OPENMP
+#pragma omp critical(edf_panels)
+#endif
+  p->at = (edf_real *)edf__grow(&edf.kept, p->at, (size_t)(is.n + EDF__LANES) *
+                                                  (size_t)is.k * sizeof *p->at);
+  return p->at;
+}
+
 /* Runs block after block. A block packs a panel for each strip of columns and runs its tiles. A
    tall out is computed as out' = b' a'. If there are few rows, b is read in place. */
 static void edf__product(const edf_route *r, int assign, edf_real *out, const edf_real *a,
@@ -3541,13 +3596,15 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
   ptrdiff_t parts = all > EDF__KB ? (all + EDF__KB / 2) / EDF__KB : 1;
   ptrdiff_t depth = (all + parts - 1) / parts, wide;
   const edf_real *left = tall ? b : a, *right = tall ? a : b;
+  int pack = 1;                          /* 0 if kept panels are filled                       */
+  edf_real *kept = rows <= EDF__MB ? edf__find_panels(r, across, y, right, w, &pack) : NULL;
   edf__tile t;
   t.alpha = r->nest.alpha;
   t.column = w->column[EDF_A].at;
   for (ptrdiff_t k = 0; k < all; k += depth)
     for (ptrdiff_t j = 0; j < width; j += EDF__NB)
       for (ptrdiff_t i = 0; i < rows; i += EDF__MB) {
-        edf_real *panel = w->panel;
+        edf_real *panel = kept ? kept : w->panel;
         ptrdiff_t n_j = edf__least(EDF__NB, width - j), *row = w->row[EDF_B].at;
         t.k = edf__least(depth, all - k);
         t.assign = assign && k == 0;
@@ -3558,7 +3615,7 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
         edf__find_places(&w->column[EDF_A], r, EDF__K, x, k, t.k);
         edf__find_places(&w->row[EDF_B], r, EDF__K, y, k, t.k);
         ptrdiff_t step = t.k > 1 ? row[1] - *row : 0;
-        int even = rows <= 32 && edf__run_of(row, t.k, step) == t.k;
+        int even = rows <= 32 && !kept && edf__run_of(row, t.k, step) == t.k;
         for (ptrdiff_t c = 0, n; c < n_j; c += n, panel += t.k * wide) {
           const ptrdiff_t *to = w->column[EDF_OUT].at + c, *from = w->column[EDF_B].at + c;
           n = edf__strip(edf__run_of(to, n_j - c, 1), n_j - c);
@@ -3568,9 +3625,10 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
           if (even && n == wide && edf__run_of(from, n, 1) == n) {
             t.b = right + *row + *from;
             t.step = step;
-          } else if (i == 0) edf__pack(panel, wide, right, row, t.k, from, n);
+          } else if (i == 0 && pack) edf__pack(panel, wide, right, row, t.k, from, n);
           edf__run_panel(&t, out, left, w, to, n);
         }
+        if (kept) kept = panel;
       }
 }
 
@@ -5099,6 +5157,7 @@ static edf_node *edf__next_node(void) {
 
 static edf_node *edf__run_next(void) {
   edf_node *c = edf__next_node();
+  edf__epoch++;
   if (c) edf.at = c->position;
   if (edf.direction > 0 && c) edf__forward_node(c);
   else if (edf.direction > 0) edf__end_pass(EDF_END_FORWARD, NULL);

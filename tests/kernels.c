@@ -266,7 +266,15 @@ static edf_node *functions(edf_node *x) {
   edf_node *h = Gelu(Tanh(Affine(edf_affine_params(WIDE, 700), x)));
   return LogSoftmax(Softplus(Exp(Softmax(Sigmoid(h)))));
 }
-static edf_node *(*const models[])(edf_node *x) = { convolution, attention, functions };
+static edf_node *recurrence(edf_node *x) {         /* Its steps share packed panels. */
+  edf_node *in = edf_parameter("V[8,40]"), *w = edf_parameter("U[40,40]");
+  edf_init_normal(in, 0, 1);
+  edf_init_normal(w, 0, (edf_real)0.2);
+  return edf_text("z[b,t,j] = V[I,j] x[b,8*t+I] | t<6, I<8\n"
+                  "h[b,t,j] = tanh(z[b,t,j] + U[I,j] h[b,t-1,I])", in, x, w);
+}
+static edf_node *(*const models[])(edf_node *x) = { convolution, attention, functions,
+                                                   recurrence };
 enum { MODELS = sizeof models / sizeof *models };
 
 /* Runs rows of the data, and compares with what the run of all rows has left. */
@@ -308,6 +316,72 @@ TEST(any_batch_and_threads_give_the_same_bits) {
     edf_clear();
   }
   edf.kernel = EDF_FASTEST;
+}
+
+/* ---- From its second product in a pass on, a Parameter has packed panels. Four products in a
+   row read W, and a node may change W between them. The numbers are integers. */
+
+enum { BATCH = 7, SIDE = 37 };
+static edf_node *weights;
+static int changes;
+
+static void turn_weights(void) {
+  for (size_t i = 0; i < weights->size; i++)
+    weights->value[i] = (edf_real)((int)(i * 7 + (size_t)weights->value[0] + 5) % 3 - 1);
+}
+static void copy_forward(edf_node *y) {
+  memcpy(y->value, y->in[0]->value, y->size * sizeof *y->value);
+  if (changes) turn_weights();
+}
+static void copy_backward(edf_node *y) {
+  for (size_t i = 0; i < y->size; i++) edf_addgrad(y->in[0], i, y->grad[i]);
+  if (changes) turn_weights();
+}
+
+/* Runs a Forward and a Backward by the kernel, or steps, with a change of W after step `at`.
+   Returns the sum of all values and gradients, each with a factor of its own. */
+static double sum_of(edf_node *loss, int kernel, int steps, int at) {
+  double sum = 0;
+  edf.kernel = kernel;
+  for (size_t i = 0; i < weights->size; i++) weights->value[i] = (edf_real)((int)(i % 5) - 2);
+  if (!steps) { edf_forward(); edf_backward(loss); }
+  for (int k = 0; steps && edf_step_forward(); k++) if (k == at) turn_weights();
+  for (int k = 0; steps && edf_step_backward(); k++) if (k == at) turn_weights();
+  for (int i = 0; i < edf.n_compnodes; i++)
+    for (size_t k = 0; k < edf.compnodes[i]->size; k++)
+      sum += (double)(k % 11 + 1) * ((double)edf.compnodes[i]->value[k] +
+                                     (double)edf.compnodes[i]->grad[k]);
+  for (size_t k = 0; k < weights->size; k++) sum += (double)(k % 7) * (double)weights->grad[k];
+  edf.kernel = EDF_FASTEST;
+  return sum;
+}
+
+static edf_real rows[BATCH * SIDE];
+static edf_node *four_products(void) {
+  edf_node *x = edf_input("x[b,%d]", SIDE), *h = x;
+  weights = edf_parameter("W[%d,%d]", SIDE, SIDE);
+  for (int k = 0; k < 4; k++) {
+    h = Einsum("y[b,j] = W[I,j] x[b,I]", weights, h);
+    h = Einsum("y[b,j] = 0.015625 x[b,j]", h);
+    if (changes && k < 3) h = edf_compnode("Copy", copy_forward, copy_backward, h);
+  }
+  h = Einsum("L = x[B,J]", h);
+  edf_feed(x, rows, BATCH);
+  return h;
+}
+
+TEST(a_product_reads_the_weights_as_they_are_now) {
+  for (int i = 0; i < BATCH * SIDE; i++) rows[i] = (edf_real)(below(3) - 1);
+  for (changes = 0; changes < 2; changes++) {
+    edf_node *loss = four_products();
+    for (int at = -1; at < 8; at++) {
+      double is = sum_of(loss, EDF_BUILTIN, at >= 0, at);
+      double wanted = sum_of(loss, EDF_REFERENCE, at >= 0, at);
+      CHECK(fabs(is - wanted) <= 1e-6 * (1 + fabs(wanted)), "changes %d, step %d: %g, not %g",
+            changes, at, is, wanted);
+    }
+    edf_clear();
+  }
 }
 
 int main(void) {
