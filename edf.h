@@ -89,8 +89,9 @@
                                       message lasts until the next call. After a longjmp the
                                       failed call has done a part of its work.
    EDF_MALLOC(n) EDF_FREE(p)          replace the C library's; define both or neither
-   With OpenMP (-fopenmp) large products and loops run on all its threads. Set OMP_NUM_THREADS,
-   and keep a BLAS at one thread.                                                            */
+   With OpenMP (-fopenmp) products and loops run on all its threads, and small nodes share the
+   batch. Beside another program that slows threads down, one runs alone. The bits are the same.
+   Set OMP_NUM_THREADS, and keep a BLAS at one thread.                                       */
 
 #define EDF_VERSION 400          /* 4.0 */
 #if defined __cplusplus ? !defined _MSC_VER && __cplusplus < 201103L \
@@ -939,6 +940,28 @@ static edf_node *(*edf__find_equal)(edf_node *y);
    pass, step, move of a Parameter, and node with code of its own. */
 static unsigned long edf__epoch = 1;
 
+#ifdef _OPENMP
+static int edf__threads(void);
+static int edf__n_jobs = -1;             /* small work that waits, -1 if none may, >>kernel   */
+static void edf__begin_list(void);
+static void edf__end_list(void);
+static int edf__list_loops(const edf_route *r, int assign, edf_operand out, edf_operand a,
+                           edf_operand b);
+static int edf__list_code(edf_node *y, int backward);
+static int edf__list_zeros(edf_node *x, edf_real *to);
+static int edf__list_ran(edf_node *c);
+static int edf__is_by_entry(const edf_node *y);
+#else
+static int edf__n_jobs;
+#define edf__threads() 1
+#define edf__begin_list() ((void)0)
+#define edf__end_list() ((void)0)
+#define edf__list_loops(r, assign, out, a, b) 0
+#define edf__list_code(y, backward) 0
+#define edf__list_zeros(x, to) 0
+#define edf__list_ran(c) 0
+#endif
+
 /* Ends the pass, step or look that runs. An error may longjmp out of it. */
 static void edf__end_calls(void) {
   if (edf__paused) edf_device = edf__paused;
@@ -948,6 +971,7 @@ static void edf__end_calls(void) {
   edf.looking = 0;
   edf.direction = 0;
   edf.at = -1;
+  edf__n_jobs = -1;
   edf__find_equal = NULL;
 }
 EDF__NORETURN static void edf__vfail(edf__site at, const char *format, va_list args) {
@@ -1416,6 +1440,7 @@ static void edf__fill(edf_node *x, edf_which array, edf_real number) {
   edf_operand out = { x, array };
   edf_route r = edf__route_to_fill(x->size, number);
   if (edf_device && edf_device->run(&r, 1, out, edf_one, edf_one)) return;
+  if (number == 0 && edf__list_zeros(x, to)) return;
   if (number == 0) memset(to, 0, x->size * sizeof *to);
   else edf__repeat(to, x->size, number);
   edf__sync(x, array, EDF_WROTE);
@@ -1508,20 +1533,22 @@ static int edf__runs_on_host(const edf_node *c, int backward) {
 static void edf__end_node(edf_node *c) {
   edf.running = NULL;
   if (!edf__has_flag(c, EDF_TESTED)) edf__epoch++;
-  edf_ran(c);
+  if (!edf__list_ran(c)) edf_ran(c);
 }
 static void edf__forward_node(edf_node *c) {
   edf__poison(c);
   if (edf_device && c->check) c->check(c);
   edf.running = c;
   if (edf__runs_on_host(c, 0)) edf_run_code(c, 0);
-  else c->forward(c);
+  else if (!edf__list_code(c, 0)) c->forward(c);
   edf__note_forward(c);
   edf__end_node(c);
 }
 static void edf__forward_nodes(void) {
+  edf__begin_list();
   for (edf.at = 0; edf.at < edf.n_compnodes; edf.at++)
     if (edf.compnodes[edf.at]->active) edf__forward_node(edf.compnodes[edf.at]);
+  edf__end_list();
 }
 
 static void edf__begin_forward(const char *call, edf_node *target) {
@@ -1772,7 +1799,7 @@ static void edf__backward_node(edf_node *c) {
   edf.running = c;
   if (!edf_device && !loops) edf__write_zeros_of_inputs(c);
   if (edf__runs_on_host(c, 1)) edf_run_code(c, 1);
-  else c->backward(c);
+  else if (!edf__list_code(c, 1)) c->backward(c);
   if (edf_device && !loops) edf__write_zeros_of_inputs(c);   /* if the device has left some   */
   edf__end_node(c);
 }
@@ -1789,9 +1816,11 @@ static void edf__end_backward(void) {
 
 void (edf_backward)(edf_node *loss) {
   edf__begin_backward("edf_backward", loss);       /* all grads = 0, loss.grad = 1/n          */
+  edf__begin_list();
   if (!edf__run_on_device(edf__backward_nodes, 0))           /* on a device the same loop     */
     for (edf.at = edf.n_compnodes - 1; edf.at >= 0; edf.at--)
       edf__backward_node(edf.compnodes[edf.at]);
+  edf__end_list();
   edf__end_backward();
 }
 
@@ -2255,7 +2284,8 @@ static edf_real edf__total(const edf_real *a, ptrdiff_t n) {
 /* Threads share a loop that computes n entries, if n is large. */
 #if defined _OPENMP && _OPENMP >= 200805 /* before 3.0 no loop over a size_t                  */
 #define EDF__PRAGMA(text) _Pragma(#text)
-#define EDF__SHARED_LOOP(n) EDF__PRAGMA(omp parallel for if ((n) > 32768) schedule(static))
+#define EDF__SHARED_LOOP(n) \
+  EDF__PRAGMA(omp parallel for num_threads((n) > 32768 ? edf__threads() : 1) schedule(static))
 #else
 #define EDF__SHARED_LOOP(n)
 #endif
@@ -2510,7 +2540,8 @@ void edf_run(const edf_route *r, int how, edf_operand out, edf_operand a, edf_op
   if (b.of) edf__sync(b.of, b.which, EDF_READS);
   edf__sync(x, out.which, EDF_READS);
   edf__fixed = edf__is_fixed(a) << EDF_A | edf__is_fixed(b) << EDF_B;
-  edf_contract(r, assign, edf__numbers(out), edf__numbers(a), edf__numbers(b));
+  if (!edf__list_loops(r, assign, out, a, b))
+    edf_contract(r, assign, edf__numbers(out), edf__numbers(a), edf__numbers(b));
   edf__fixed = 0;
   edf__sync(x, out.which, EDF_WROTE);
 }
@@ -3439,6 +3470,8 @@ typedef struct edf__workspace {
   edf__places row[3];
   edf__places column[3];
   edf__panels kept[EDF__KEPT_PANELS];
+  int fixed;                             /* bit x is 1 if operand x is fixed                  */
+  double took, share;                    /* seconds of the last jobs, and its part of them    */
 } edf__workspace;
 
 /* Finds the places in operand x of `count` steps of a group of loops, from step `first` on. */
@@ -3567,7 +3600,7 @@ static edf_real *edf__find_panels(const edf_route *r, int across, int x, const e
   edf__panels is = { edf__epoch, b, r->extent[across], r->extent[EDF__K],
                      edf__step_of(r, across, x), edf__step_of(r, EDF__K, x), 0, NULL };
   int even = is.right && is.down && edf__step_of(r, across, EDF_OUT) == 1;
-  if (!(edf__fixed >> x & 1) || !even || r->first[EDF__M]) return NULL;
+  if (!(w->fixed >> x & 1) || !even || r->first[EDF__M]) return NULL;
   while (p < end && p->epoch == is.epoch && (p->b != b || p->n != is.n || p->k != is.k ||
                                              p->right != is.right || p->down != is.down)) p++;
   if (p == end) return NULL;
@@ -3691,24 +3724,126 @@ static int edf__loop_to_cut(const edf_route *r, int threads) {
   }
   return cut;
 }
+
+/* Beside another program, a thread may be late, and all others wait for it. If all threads took
+   longer than one would have taken, as far as the fastest one shows, one thread runs alone for
+   a tenth of a second, and up to a second if this comes again. */
+static struct { double all, one, rest, until; } edf__pace;
+static int edf__threads(void) {
+  int n = omp_in_parallel() ? 1 : omp_get_max_threads();
+  return n > 1 && edf__pace.until > 0 && omp_get_wtime() < edf__pace.until ? 1 : n;
+}
+static void edf__note_times(double all, int threads) {
+  double one = HUGE_VAL;
+  for (edf__workspace *w = edf.workspace; w < edf.workspace + threads; w++)
+    if (w->share > 0 && w->took < one * w->share) one = w->took / w->share;
+  edf__pace.all += all;
+  edf__pace.one += one;
+  if (edf__pace.all < 0.01) return;
+  int late = edf__pace.all > edf__pace.one;
+  edf__pace.rest = !late ? 0 : edf__pace.rest > 0 ? fmin(1.0, 2.0 * edf__pace.rest) : 0.1;
+  edf__pace.until = late ? omp_get_wtime() + edf__pace.rest : 0;
+  edf__pace.all = edf__pace.one = 0;
+}
+#else
+#define edf__loop_to_cut(r, threads) (-1)
+#define edf__note_times(all, threads) ((void)(all))
 #endif
 
-/* Runs part t of the loop `cut`, or all of the route if cut is -1. */
-static void edf__run_part(const edf_route *r, int cut, int t, int parts, int assign,
-                          edf_real *out, const edf_real *a, const edf_real *b,
-                          edf__workspace *w) {
+/* A job is work that threads share. Each does its part of the loop `cut`, or of the batch. */
+typedef enum {
+  EDF__BY_ROW,                           /* loops that read no rows of other threads          */
+  EDF__OVER_ROWS,                        /* loops that add up all rows                        */
+  EDF__ENTRIES,                          /* the code of x, which computes entry by entry      */
+  EDF__CLEAR,                            /* zeros for an array of x                           */
+  EDF__RAN                               /* nothing, but edf_ran(x) is called after the list  */
+} edf__work;
+typedef struct {
+  edf__work work;
+  edf_node *x;
+  int backward;                          /* 1 for the code of Backward                        */
+  int assign, fixed;                     /* for loops: see edf_contract and edf__fixed        */
+  int cut;                               /* the loop that threads share, or -1                */
+  ptrdiff_t unit;                        /* number of its steps that stay together            */
+  edf_real *out;
+  const edf_real *a, *b;
+  const edf_route *route;
+} edf__job;
+
+/* Runs part t of loops. If no loop can be cut, part 0 is all. */
+static void edf__run_loops(const edf__job *j, int t, int parts, edf__workspace *w) {
+  const edf_route *r = j->route;
   edf_route part = *r;
   ptrdiff_t *s = part.nest.start;
-  if (cut >= 0) {
-    edf_loop *l = &part.nest.loop[cut];
-    ptrdiff_t n = l->n, from = n * t / parts;
-    l->n = n * (t + 1) / parts - from;
+  if (j->cut < 0 && t) return;
+  if (j->cut >= 0) {
+    edf_loop *l = &part.nest.loop[j->cut];
+    ptrdiff_t n = l->n, rows = n / j->unit, from = rows * t / parts * j->unit;
+    l->n = rows * (t + 1) / parts * j->unit - from;
+    w->share = (double)l->n / (double)n;
     for (int x = 0; x < 3; x++) s[x] += from * l->s[x];
     for (int g = 0; g < 3; g++)
-      if (cut >= r->first[g] && cut < r->first[g + 1]) part.extent[g] = r->extent[g] / n * l->n;
+      if (j->cut >= r->first[g] && j->cut < r->first[g + 1])
+        part.extent[g] = r->extent[g] / n * l->n;
   }
   for (int x = 0; r->product && x < 3; x++) w->row[x].n = w->column[x].n = 0;
-  edf__outside(&part, 0, assign, out + s[EDF_OUT], a + s[EDF_A], b + s[EDF_B], w);
+  if (w) w->fixed = j->fixed;
+  edf__outside(&part, 0, j->assign, j->out + s[EDF_OUT], j->a + s[EDF_A], j->b + s[EDF_B], w);
+}
+static void edf__run_job(const edf__job *j, int t, int parts, edf__workspace *w) {
+  if (j->a) edf__run_loops(j, t, parts, w);
+  if (j->a || j->work == EDF__RAN) return;
+  size_t batch = (size_t)edf.batch, from = batch * (size_t)t / (size_t)parts;
+  size_t n = batch * (size_t)(t + 1) / (size_t)parts - from, row = j->x->size / batch;
+  w->share = (double)n / (double)batch;
+  if (j->out) memset(j->out + from * row, 0, n * row * sizeof *j->out);
+  if (j->out) return;
+  edf_node y = *j->x, x = *y.in[0], *in = &x, *both[] = { &y, &x };
+  for (int k = 0; k < 2; k++) {          /* copies that have only these rows                  */
+    both[k]->size = n * row;
+    both[k]->value += from * row;
+    if (both[k]->grad) both[k]->grad += from * row;
+  }
+  y.in = &in;
+  if (j->backward) y.backward(&y);
+  else y.forward(&y);
+}
+#ifdef _OPENMP
+static double edf__now(void) { return omp_get_wtime(); }
+#else
+static double edf__now(void) { return 0; }
+#endif
+/* Runs jobs in threads: first those for which no thread waits for another, then the sums. */
+static void edf__run_jobs(const edf__job *list, int n, int threads) {
+  double start = threads > 1 ? edf__now() : 0;
+  if (threads > 1 || list->route->product)
+    edf.workspace = (edf__workspace *)edf__grow(&edf.kept, edf.workspace,
+                                                (size_t)threads * sizeof *edf.workspace);
+#ifdef _OPENMP
+#pragma omp parallel num_threads(threads)
+#endif
+  {
+    int t = 0, parts = 1;
+#ifdef _OPENMP
+    t = omp_get_thread_num();
+    parts = omp_get_num_threads();
+#endif
+    edf__workspace *w = edf.workspace ? &edf.workspace[t] : NULL;
+    double begin = threads > 1 ? edf__now() : 0;
+    for (int i = 0; i < n; i++)
+      if (list[i].work != EDF__OVER_ROWS) edf__run_job(&list[i], t, parts, w);
+    if (threads > 1) w->took = edf__now() - begin;
+    for (int i = 0; i < n; i++) {
+      if (list[i].work != EDF__OVER_ROWS) continue;
+#ifdef _OPENMP
+#pragma omp barrier
+#endif
+      begin = edf__now();
+      edf__run_job(&list[i], t, parts, w);
+      w->took += edf__now() - begin;
+    }
+  }
+  if (threads > 1) edf__note_times(edf__now() - start, threads);
 }
 
 static void edf__zero_nest(const edf_nest *t, int k, edf_real *out) {
@@ -3718,27 +3853,123 @@ static void edf__zero_nest(const edf_nest *t, int k, edf_real *out) {
 }
 void edf_contract(const edf_route *r, int assign, edf_real *out, const edf_real *a,
                   const edf_real *b) {
-  int threads = 1, cut = -1, t;
   if (edf.kernel == EDF_REFERENCE || r->n_mask) {
     if (assign) edf__zero_nest(&r->nest, 0, out + r->nest.start[EDF_OUT]);
     edf__run_nest(&r->nest, r->mask, r->n_mask, out, a, b);
     return;
   }
-#ifdef _OPENMP
-  threads = omp_in_parallel() ? 1 : omp_get_max_threads();
-  cut = edf__loop_to_cut(r, threads);
-  if (cut < 0) threads = 1;
-#endif
-  if (r->product)
-    edf.workspace = (edf__workspace *)edf__grow(&edf.kept, edf.workspace,
-                                                (size_t)threads * sizeof *edf.workspace);
-#ifdef _OPENMP
-#pragma omp parallel for num_threads(threads) schedule(static)
-#endif
-  for (t = 0; t < threads; t++)
-    edf__run_part(r, cut, t, threads, assign, out, a, b,
-                  edf.workspace ? &edf.workspace[t] : NULL);
+  int threads = edf__threads(), cut = threads > 1 ? edf__loop_to_cut(r, threads) : -1;
+  edf__job j = { EDF__BY_ROW, NULL, 0, assign, edf__fixed, cut, 1, out, a, b, r };
+  edf__run_jobs(&j, 1, cut < 0 ? 1 : threads);
 }
+
+/* ---- Small work waits. In a pass with several threads, small loops and the code of nodes are
+   listed, and then each thread runs the list for its rows of the batch. So threads wait for one
+   another once, and not at every node. Listed are loops whose step b reads and writes row b
+   alone, the code of a node that computes entry by entry, and sums for the gradient of a
+   Parameter, which nobody reads before the end of the pass. All other work runs at once, after
+   the list. */
+#ifdef _OPENMP
+enum {
+  EDF__JOBS = 256,                       /* in the list, at most                              */
+  EDF__SMALL = 1 << 22                   /* multiply-adds of small loops, at most             */
+};
+static edf__job edf__list[EDF__JOBS];
+static edf_route edf__routes[EDF__JOBS];
+static int edf__list_threads;
+
+static void edf__run_list(void) {
+  int n = edf__n_jobs;
+  if (n <= 0) return;
+  edf__n_jobs = -1;
+  edf__run_jobs(edf__list, n, edf__list_threads);
+  for (int i = 0; i < n; i++) if (edf__list[i].work == EDF__RAN) edf_ran(edf__list[i].x);
+  edf__n_jobs = 0;
+}
+static void edf__begin_list(void) {
+  int threads = edf__threads(), most = edf.batch / 4;
+  edf__list_threads = threads < most ? threads : most;
+  edf__n_jobs = edf__list_threads > 1 && !edf_device && edf.kernel != EDF_REFERENCE ? 0 : -1;
+}
+static void edf__end_list(void) {
+  edf__run_list();
+  edf__n_jobs = -1;
+}
+static int edf__add_job(edf__work work, edf_node *x, int backward, edf_real *out) {
+  edf__job j = { work, x, backward, 0, 0, 0, 1, out, NULL, NULL, edf__routes };
+  if (edf__n_jobs == EDF__JOBS) edf__run_list();
+  edf__list[edf__n_jobs++] = j;
+  return 1;
+}
+/* Returns the loop whose step b is row b of each operand that has a batch, or -1. A row has
+   *unit steps of it. */
+static int edf__batch_loop(const edf_route *r, edf_node *const of[3], ptrdiff_t *unit) {
+  const edf_loop *l = r->nest.loop;
+  for (int d = 0, fits; d < r->nest.n; d++) {
+    *unit = l[d].n / edf.batch;
+    fits = *unit * edf.batch == l[d].n && of[EDF_OUT]->batched;
+    for (int x = 0; x < 3 && fits; x++) {
+      ptrdiff_t row = 1, all, end;       /* entries of a row, of the batch, and read in a row */
+      int q = of[x] ? of[x]->rank - 1 : -1;
+      for (; q >= 0 && !(of[x]->batched >> q & 1); q--) row *= of[x]->dim[q];
+      if (q < 0) { fits = l[d].s[x] == 0; continue; }
+      all = row * edf.batch;
+      end = r->nest.start[x] % all + (*unit - 1) * l[d].s[x];
+      fits = of[x]->batched == 1u << q && of[x]->dim[q] == edf.batch &&
+             l[d].s[x] * *unit == row;
+      for (int i = 0; i < r->nest.n; i++) {
+        if (i == d || l[i].s[x] % all == 0) continue;
+        fits &= l[i].s[x] > 0;
+        end += (l[i].n - 1) * l[i].s[x];
+      }
+      fits &= end < row;
+    }
+    if (fits) return d;
+  }
+  return -1;
+}
+static int edf__list_loops(const edf_route *r, int assign, edf_operand out, edf_operand a,
+                           edf_operand b) {
+  edf_node *of[3] = { out.of, a.of, b.of };
+  double size = 1;
+  ptrdiff_t unit = 1;
+  if (edf__n_jobs < 0) return 0;
+  for (int d = 0; d < r->nest.n; d++) size *= (double)r->nest.loop[d].n;
+  int small = !r->n_mask && size <= EDF__SMALL && edf__has_flag(edf.running, EDF_LOOPS);
+  int cut = small ? edf__batch_loop(r, of, &unit) : -1;
+  int sums = cut < 0 && r->product && out.which == EDF_GRAD && out.of->kind == EDF_PARAMETER;
+  if (!small || (cut < 0 && !sums)) { edf__run_list(); return 0; }
+  edf__add_job(sums ? EDF__OVER_ROWS : EDF__BY_ROW, out.of, 0, edf__numbers(out));
+  edf__job *j = &edf__list[edf__n_jobs - 1];
+  j->assign = assign;
+  j->fixed = edf__fixed;
+  j->a = edf__numbers(a);
+  j->b = edf__numbers(b);
+  j->cut = sums ? edf__loop_to_cut(r, edf__list_threads) : cut;
+  j->unit = sums ? 1 : unit;
+  edf__routes[j - edf__list] = *r;
+  j->route = &edf__routes[j - edf__list];
+  return 1;
+}
+/* Returns 1 if the first dimension of x, and no other one, is the batch. */
+static int edf__has_rows(const edf_node *x) { return x->batched == 1 && *x->dim == edf.batch; }
+static int edf__list_code(edf_node *y, int backward) {
+  if (edf__n_jobs < 0 || edf__has_flag(y, EDF_LOOPS)) return 0;
+  const edf_node *x = y->n_in == 1 ? y->in[0] : NULL;
+  int rows = x && edf__has_rows(y) && edf__has_rows(x) && x->size == y->size;
+  int own = y->about != y->code || y->forward != y->code->forward ||
+            y->backward != y->code->backward || y->state || !edf__has_flag(y, EDF_TESTED);
+  if (rows && !own && edf__is_by_entry(y)) return edf__add_job(EDF__ENTRIES, y, backward, NULL);
+  edf__run_list();
+  return 0;
+}
+static int edf__list_zeros(edf_node *x, edf_real *to) {
+  return edf__n_jobs >= 0 && edf__has_rows(x) && edf__add_job(EDF__CLEAR, x, 0, to);
+}
+static int edf__list_ran(edf_node *c) {
+  return edf__n_jobs > 0 && edf__add_job(EDF__RAN, c, 0, NULL);
+}
+#endif
 
 /* ==== >>optim  Optimisers ================================================================ */
 /* Returns sqrt(x) for the optimisers, within 2 ulp for normal x. A compiler vectorises this

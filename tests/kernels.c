@@ -267,15 +267,65 @@ static edf_node *functions(edf_node *x) {
   return LogSoftmax(Softplus(Exp(Softmax(Sigmoid(h)))));
 }
 static edf_node *recurrence(edf_node *x) {         /* Its steps share packed panels. */
-  edf_node *in = edf_parameter("V[8,40]"), *w = edf_parameter("U[40,40]");
+  edf_node *in = edf_parameter("V[8,2,40]"), *w = edf_parameter("U[40,40]");
   edf_init_normal(in, 0, 1);
   edf_init_normal(w, 0, (edf_real)0.2);
-  return edf_text("z[b,t,j] = V[I,j] x[b,8*t+I] | t<6, I<8\n"
-                  "h[b,t,j] = tanh(z[b,t,j] + U[I,j] h[b,t-1,I])", in, x, w);
+  return edf_text("z[t,b,k,j] = V[I,k,j] x[b,8*t+I] | t<6, I<8\n"
+                  "g[b,t,j] = sigmoid(z[t,b,0,j] + U[I,j] h[b,t-1,I])\n"
+                  "m[b,t,j] = tanh(z[t,b,1,j] + U[I,j] h[b,t-1,I])\n"
+                  "h[b,t,j] = 0.5 m[b,t,j] + g[b,t,j] m[b,t,j] + 0.25 h[b,t-1,j]",
+                  in, x, w);
 }
 static edf_node *(*const models[])(edf_node *x) = { convolution, attention, functions,
                                                    recurrence };
 enum { MODELS = sizeof models / sizeof *models };
+
+#ifdef _OPENMP
+/* Returns all numbers of the graph after a Forward and a Backward, and their number. */
+static edf_real *all_numbers(edf_node *y, size_t *n) {
+  edf_real *numbers;
+  size_t room = 0;
+  edf_forward();
+  edf_backward(y);
+  for (int i = 0; i < edf.n_compnodes; i++) room += 2 * edf.compnodes[i]->size;
+  for (int i = 0; i < edf.n_parameters; i++) room += edf.parameters[i]->size;
+  numbers = (edf_real *)malloc(room * sizeof *numbers);
+  *n = 0;
+  for (int i = 0; i < edf.n_compnodes + edf.n_parameters; i++) {
+    int param = i >= edf.n_compnodes;
+    const edf_node *x = param ? edf.parameters[i - edf.n_compnodes] : edf.compnodes[i];
+    if (!param) memcpy(numbers + *n, x->value, x->size * sizeof *numbers);
+    *n += param ? 0 : x->size;
+    memcpy(numbers + *n, x->grad, x->size * sizeof *numbers);
+    *n += x->size;
+  }
+  return numbers;
+}
+
+/* Threads share the batch of small steps. Each value and gradient has the same bits. */
+TEST(a_recurrence_has_the_same_bits_for_any_number_of_threads) {
+  for (int i = 0; i < ROWS * WIDE; i++) data[i] = (edf_real)(i * 7919 % 1009 - 504) / 1009;
+  edf.kernel = EDF_BUILTIN;
+  edf_node *x = edf_input("x[b,%d]", WIDE), *y = recurrence(x);
+  static const int rows[] = { ROWS, 13, 64, 2 };
+  for (int k = 0; k < 4; k++) {
+    size_t n, m;
+    edf_feed(x, data, rows[k]);
+    omp_set_num_threads(1);
+    edf_real *one = all_numbers(y, &n);
+    for (int threads = 2; threads <= 5; threads++) {
+      omp_set_num_threads(threads);
+      edf_real *several = all_numbers(y, &m);
+      CHECK(n == m && !memcmp(one, several, n * sizeof *one), "batch %d in %d threads", rows[k],
+            threads);
+      free(several);
+    }
+    free(one);
+  }
+  omp_set_num_threads(3);
+  edf.kernel = EDF_FASTEST;
+}
+#endif
 
 /* Runs rows of the data, and compares with what the run of all rows has left. */
 static edf_real whole[ROWS * 700], grad[WIDE * 700];
