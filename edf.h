@@ -131,6 +131,13 @@
 #else
 #define EDF__PRINTF(f, a) EDF__ATTRIBUTE(format(printf, f, a))
 #endif
+#if defined __OPTIMIZE__ && defined __GNUC__ && !defined __clang__
+#define EDF__BEGIN_COLD _Pragma("GCC push_options") _Pragma("GCC optimize(\"Og\")")
+#define EDF__END_COLD _Pragma("GCC pop_options")
+#else                                    /* gcc takes half the time for code that no step     */
+#define EDF__BEGIN_COLD                  /* runs, such as printing, if it need not be fast.   */
+#define EDF__END_COLD
+#endif
 #define EDF__USED EDF__ATTRIBUTE(used)
 #define EDF__NORETURN EDF__ATTRIBUTE(noreturn)
 
@@ -2593,6 +2600,7 @@ void edf_loops(const char *spec, edf_operand out, edf_operand a, edf_operand b) 
   edf_run(edf__plan_of(spec, of, &unkept), how, out, a, b);
 }
 
+EDF__BEGIN_COLD
 /* ==== >>declarations  The text of an Input or a Parameter ================================ */
 
 /* ---- A text that is being read. There are three copies. Messages show the first one. The
@@ -2762,6 +2770,7 @@ edf_node *edf_parameter_at(const char *file, int line, const char *decl, ...) {
   return edf__add_leaf(p);
 }
 
+EDF__END_COLD
 /* ==== >>products  Sums and products ====================================================== */
 
 /* ---- Add, Sub, Mul   The operand of lower rank is repeated along the first dimensions ---- */
@@ -4099,6 +4108,7 @@ double edf_clip(double most) {
 void edf_l2(edf_real gamma) { edf__for_parameters(edf__run_rule, &edf__l2_rule, &gamma, 0); }
 void edf_l1(edf_real gamma) { edf__for_parameters(edf__run_rule, &edf__l1_rule, &gamma, 0); }
 
+EDF__BEGIN_COLD
 /* ==== >>tools  What companions and tools call ============================================ */
 void edf_stop(const char *format, ...) {
   edf__site at = { NULL, NULL, 0 };
@@ -5613,6 +5623,7 @@ void edf_debug_pass(int backward) {
   edf_find_nan();
 }
 #endif
+EDF__END_COLD
 EDF__C_END
 #endif
 

@@ -18,17 +18,18 @@
 
    Private names of edf.h that are used here, in edf/layers.h and in edf/judge.h:
 
-     EDF__NORETURN EDF__SHARED_LOOP EDF__SHOWN EDF__USED edf__accept edf__add_compnode
-     edf__alloc edf__append_leaf edf__block edf__call_of edf__canonical edf__caret
-     edf__check_exists edf__check_operands edf__class_in edf__computed edf__dot edf__exp
-     edf__expect edf__fail edf__fill edf__find_equal edf__found edf__free edf__free_list
-     edf__grow edf__header edf__identifier edf__infer edf__infer_new edf__is_digit
-     edf__is_letter edf__label edf__largest edf__ln edf__mark_backward edf__n_nodes
-     edf__new_node edf__node_marks edf__nth edf__operands edf__peek edf__print_by
-     edf__print_formula edf__prints_program edf__read_declared edf__restore_marks
-     edf__row_end edf__runs_backward edf__say edf__scan edf__scan_of edf__show edf__site
-     edf__softmax_rows edf__softmax_rows_back edf__softmax_shape edf__syntax edf__text
-     edf__texts edf__total edf__vformat edf__vtext edf__whole edf__without_batch
+     EDF__BEGIN_COLD EDF__END_COLD EDF__NORETURN EDF__SHARED_LOOP EDF__SHOWN EDF__USED
+     edf__accept edf__add_compnode edf__alloc edf__append_leaf edf__block edf__call_of
+     edf__canonical edf__caret edf__check_exists edf__check_operands edf__class_in
+     edf__computed edf__dot edf__exp edf__expect edf__fail edf__fill edf__find_equal
+     edf__found edf__free edf__free_list edf__grow edf__header edf__identifier edf__infer
+     edf__infer_new edf__is_digit edf__is_letter edf__label edf__largest edf__ln
+     edf__mark_backward edf__n_nodes edf__new_node edf__node_marks edf__nth edf__operands
+     edf__peek edf__print_by edf__print_formula edf__prints_program edf__read_declared
+     edf__restore_marks edf__row_end edf__runs_backward edf__say edf__scan edf__scan_of
+     edf__show edf__site edf__softmax_rows edf__softmax_rows_back edf__softmax_shape
+     edf__syntax edf__text edf__texts edf__total edf__vformat edf__vtext edf__whole
+     edf__without_batch
 
    A text becomes nodes in these stages. Search for the names of their chapters.
      >>read     edf_slide__read_line     text -> lines -> trees
@@ -659,6 +660,7 @@ static void edf_slide__check_cases(const edf_equation *e, const char *at, unsign
     }
 }
 
+EDF__BEGIN_COLD
 /* ==== >>reach  Sizes of one equation, and what it reads =================================== */
 
 static edf_contraction *edf_slide__einsum_of(const edf_node *y) {
@@ -806,6 +808,7 @@ static void edf_slide__check_extents(edf_contraction *m, edf_node **in) {
     }
 }
 
+EDF__END_COLD
 /* ==== >>einsum  Contractions as nodes ==================================================== */
 
 /* ---- Each term is a nest. The swap rule makes the nests of its gradients. */
@@ -1034,6 +1037,7 @@ static edf_node *edf_slide__einsum_node(edf__site at, const edf_op *op,
   return edf__add_compnode(y);
 }
 
+EDF__BEGIN_COLD
 /* ==== >>rewriting  Padded copies, and products of more than two factors ================== */
 /* Returns an equation with the indices of m, and no tensors yet. */
 static edf_contraction edf_slide__equation_like(const edf_contraction *m) {
@@ -1303,6 +1307,7 @@ static void edf_slide__check_known(const edf_contraction *m) {
   }
 }
 
+EDF__END_COLD
 /* ==== >>functions  Further nodes ========================================================== */
 
 /* ---- Functions of one entry   y[i] = f(x[i])     x.grad[i] += y.grad[i] f'(x[i])
@@ -1961,6 +1966,7 @@ static edf_node *edf_slide__joined(const edf__site *at, int rank, int axis, cons
   return edf__add_compnode(y);
 }
 
+EDF__BEGIN_COLD
 /* ==== >>trees  A line as a tree =========================================================== */
 
 /* ---- A line as a tree of expressions. Each expression points at its text, for messages. */
@@ -6762,6 +6768,7 @@ static void edf_slide__print(edf_page *to, const edf_node *y, int backward) {
   (void)to, (void)y, (void)backward;
 }
 #endif
+EDF__END_COLD
 #ifdef __cplusplus
 }
 #endif
