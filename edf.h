@@ -3337,6 +3337,11 @@ static void edf__rows(const edf_route *r, int assign, edf_real *out, const edf_r
       out[k] = out[k] + c[0] * p[k] + c[1] * p[k + s] + c[2] * p[k + 2 * s] +
                c[3] * p[k + 3 * s];
   }
+  int adds = row->s[EDF_OUT] == 1 && row->s[x] == 1 && !row->s[y] && !assign && row->n <= 64;
+  for (; adds && i < outer->n; i++) {    /* short rows, such as thresholds                    */
+    edf_real c = r->nest.alpha * stays[i * outer->s[y]], *to = out + i * outer->s[EDF_OUT];
+    for (ptrdiff_t k = 0; k < row->n; k++) to[k] += c * from[i * s + k];
+  }
   for (; i < outer->n; i++)
     edf__row(row, r->nest.alpha, assign && (i == 0 || outer->s[EDF_OUT]),
              out + i * outer->s[EDF_OUT], a + i * outer->s[EDF_A], b + i * outer->s[EDF_B]);
