@@ -9,6 +9,10 @@
                    arrays, and the same step written by hand
    lenet, lstm, gpt    the models of examples 05, 06 and 07, and the products of a step on
                    operands of their own (products.h)
+   mlp_wide, gpt_wide, gpt_long    larger models, for profile, step and wall: 784-2048-2048-10
+                   with batch 512; a GPT of 6 layers of 256, with 128 letters and batch 16, and
+                   with 512 letters and batch 4
+   mlp_a_row, lenet_row    Forward of one row, for step and wall
    lines           these three models as texts of edf_equations (lines.h) over their layers. The
                    median ratio should be at most 1.03. Also the time to build the GPT's text
    threads         mlp_b, lenet, lstm and gpt with two threads over one thread, by the wall
@@ -185,6 +189,9 @@ typedef struct {
 
 static const spec mlp_a = { "mlp_a", 0, 64, 2, { PIXELS, 64, CLASSES, 0 }, (real)0.5 };
 static const spec mlp_b = { "mlp_b", 1, 128, 3, { PIXELS, 512, 512, CLASSES }, (real)0.05 };
+
+static const spec mlp_wide = { "mlp_wide", 1, 512, 3, { PIXELS, 2048, 2048, CLASSES },
+                               (real)0.05 };
 
 /* ---- Ours */
 typedef struct {
@@ -1001,6 +1008,18 @@ static void profile_lenet(void) { profile_trained(build_lenet); }
 static void profile_lstm(void) { profile_trained(build_lstm); }
 static void profile_gpt(void) { profile_trained(build_gpt); }
 
+static trained build_gpt_of(const char *name, int times, int batch) {
+  sizes.times = times;
+  sizes.wide = 256;
+  sizes.layers = 6;
+  return text_model(name, batch, update_adamw, gpt_loss);
+}
+static trained build_gpt_wide(void) { return build_gpt_of("gpt_wide", 128, 16); }
+static trained build_gpt_long(void) { return build_gpt_of("gpt_long", 512, 4); }
+static void profile_gpt_wide(void) { profile_trained(build_gpt_wide); }
+static void profile_gpt_long(void) { profile_trained(build_gpt_long); }
+static void profile_mlp_wide(void) { profile_model(&mlp_wide); }
+
 static void profile_mlp_a(void) { profile_model(&mlp_a); }
 static void profile_mlp_b(void) { profile_model(&mlp_b); }
 
@@ -1054,6 +1073,32 @@ static void step_lenet(void) { step_of_trained(build_lenet); }
 static void step_lstm(void) { step_of_trained(build_lstm); }
 static void step_gpt(void) { step_of_trained(build_gpt); }
 
+/* Forward of one row, up to the scores. */
+typedef struct { edf_node *x, *scores; } one_row;
+static void row_step(void *self, const real *x, const real *y) {
+  one_row *m = (one_row *)self;
+  (void)y;
+  edf_feed(m->x, x, 1);
+  edf_forward_to(m->scores);
+}
+static void step_of_row(edf_node *x, edf_node *scores) {
+  one_row m = { x, scores };
+  contestant c = { row_step, &m, 0, { 0 } };
+  edf.training = 0;
+  time_steps(&c, 1, scores);
+}
+static void step_mlp_a_row(void) {
+  net m = build(&mlp_a);
+  step_of_row(m.x, m.score[1]);
+}
+static void step_lenet_row(void) {
+  trained m = build_lenet();
+  step_of_row(m.x, m.loss->in[0]);
+}
+static void step_mlp_wide(void) { step_of_net(&mlp_wide); }
+static void step_gpt_wide(void) { step_of_trained(build_gpt_wide); }
+static void step_gpt_long(void) { step_of_trained(build_gpt_long); }
+
 /* ---- The program */
 static const struct { const char *name; void (*run[3])(void); } models[] = {
   { "mlp_a", { bench_mlp_a, profile_mlp_a, step_mlp_a } },
@@ -1061,6 +1106,11 @@ static const struct { const char *name; void (*run[3])(void); } models[] = {
   { "lenet", { bench_lenet, profile_lenet, step_lenet } },
   { "lstm", { bench_lstm, profile_lstm, step_lstm } },
   { "gpt", { bench_gpt, profile_gpt, step_gpt } },
+  { "mlp_a_row", { NULL, NULL, step_mlp_a_row } },
+  { "lenet_row", { NULL, NULL, step_lenet_row } },
+  { "mlp_wide", { NULL, profile_mlp_wide, step_mlp_wide } },
+  { "gpt_wide", { NULL, profile_gpt_wide, step_gpt_wide } },
+  { "gpt_long", { NULL, profile_gpt_long, step_gpt_long } },
   { "lines", { bench_lines, NULL, NULL } },
   { "threads", { bench_threads, NULL, NULL } },
   { "gemm512", { bench_gemm512, NULL, NULL } },

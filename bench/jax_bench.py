@@ -29,7 +29,8 @@ import numpy as np
 from jax import lax
 
 PIXELS, CLASSES, LETTERS, HEADS = 784, 10, 65, 4
-TIMES, HIDDEN, WIDE, LAYERS = 64, 128, 128, 4
+TIMES, HIDDEN, WIDE, LAYERS = {"gpt_wide": (128, 128, 256, 6), "gpt_long": (512, 128, 256, 6)
+                               }.get(sys.argv[-1], (64, 128, 128, 4))
 ROTATE = 8
 random = np.random.default_rng(1)
 
@@ -206,6 +207,10 @@ MODELS = {
     "lenet": (64, False, lenet_params, lenet, momentum_state, momentum),
     "lstm": (32, True, lstm_params, lstm, adam_state, adam(0.001)),
     "gpt": (16, True, gpt_params, gpt, adam_state, adam(0.0005, decay=0.1)),
+    "mlp_wide": (512, False, lambda: mlp_params(PIXELS, 2048, 2048, CLASSES),
+                 mlp(jax.nn.relu), no_state, sgd),
+    "gpt_wide": (16, True, gpt_params, gpt, adam_state, adam(0.0005, decay=0.1)),
+    "gpt_long": (4, True, gpt_params, gpt, adam_state, adam(0.0005, decay=0.1)),
 }
 
 
@@ -250,9 +255,27 @@ class Trainer:
         return us
 
 
+class Row:
+    """Forward of one row, in place of a training step."""
+    def __init__(self, name):
+        _, _, make_params, scores, _, _ = MODELS[name]
+        self.params = jax.tree.map(jnp.asarray, make_params())
+        self.x = jnp.asarray(random.random((1, PIXELS)) - 0.5)
+        self.scores = jax.jit(scores)
+
+    def microseconds(self, seconds):
+        n, start = 0, clock()
+        while clock() - start < seconds:
+            scores = self.scores(self.params, self.x).block_until_ready()
+            n += 1
+        self.loss = float(scores[0, 0])
+        return 1e6 * (clock() - start) / n
+
+
 clock = time.process_time if ONE_THREAD else time.perf_counter
 if __name__ == "__main__":
-    trainer = Trainer(sys.argv[1])
+    name = sys.argv[1]
+    trainer = Row(name[:-4]) if name.endswith("_row") else Trainer(name)
     trainer.microseconds(0.01)
     print(sum(p.size for p in jax.tree.leaves(trainer.params)), flush=True)
     for line in sys.stdin:

@@ -3,6 +3,11 @@
     make bench MODELS="peers [MODEL ...]"             or, after make build/bench:
     TURNS=5 TURN=1 python3 bench/peers.py [MODEL ...]
 
+Three more models are larger: mlp_wide, 784-2048-2048-10 with batch 512; gpt_wide, a GPT of 6
+layers of 256, with 128 letters and batch 16; and after it gpt_long, the same with 512 letters
+and batch 4, where PyTorch's fused attention keeps no matrix of scores. mlp_a_row and lenet_row
+are a forward pass of one row, with onnxruntime as one more contestant.
+
 The models are those of bench.c, torch_bench.py and jax_bench.py. There are four contestants:
 our program, PyTorch eager, PyTorch compiled, and JAX with jit. Each is a process of its own,
 and they take turns. A turn first runs untimed steps for a fifth of a second, so that sleeping
@@ -39,18 +44,19 @@ def succeeds(*command, **options):
         return subprocess.run(command, stdout=log, stderr=log, **options).returncode == 0
 
 
-def python_with(package):
-    """Returns a Python that can import the package, or None."""
-    own = DIR + "/bin/python"
+def python_with(*packages):
+    """Returns a Python that can import the packages, or None."""
+    own, test = DIR + "/bin/python", "import " + ", ".join(packages)
     for python in (sys.executable, own):
-        if os.path.exists(python) and succeeds(python, "-c", "import " + package):
+        if os.path.exists(python) and succeeds(python, "-c", test):
             return python
-    print("peers: installing %s in %s" % (package, DIR), file=sys.stderr)
+    names = " ".join(packages)
+    print("peers: installing %s in %s" % (names, DIR), file=sys.stderr)
     if (succeeds(sys.executable, "-m", "venv", DIR)
-            and succeeds(own, "-m", "pip", "install", "-q", package)
-            and succeeds(own, "-c", "import " + package)):
+            and succeeds(own, "-m", "pip", "install", "-q", *packages)
+            and succeeds(own, "-c", test)):
         return own
-    print("peers: %s cannot be installed: see %s/log" % (package, DIR))
+    print("peers: %s cannot be installed: see %s/log" % (names, DIR))
     return None
 
 
@@ -91,6 +97,8 @@ def compare(model, threads):
                                           "--turns", how, model))
     if jax:
         contestants.append(Contestant("jax", jax, "bench/jax_bench.py", model))
+    if onnx and model.endswith("_row"):
+        contestants.append(Contestant("onnx", onnx, "bench/onnx_bench.py", model))
     ours, *others = contestants
     ours.answer()                                           # the loss, for against.sh
     if len({c.answer() for c in others}) != 1:
@@ -103,12 +111,16 @@ def compare(model, threads):
     us = {c.name: "%.2f" % statistics.median(c.times) for c in contestants}
     best = [min(turn) for turn in zip(*(c.times for c in others))]
     ratio = statistics.median(t / b for t, b in zip(ours.times, best))
-    print("peers %s threads=%d ours_us=%s eager_us=%s compiled_us=%s jax_us=%s ratio=%.3f"
+    row = " onnx_us=%s" % us.get("onnx", "-") if model.endswith("_row") else ""
+    print("peers %s threads=%d ours_us=%s eager_us=%s compiled_us=%s jax_us=%s%s ratio=%.3f"
           % (model, threads, us["ours"], us.get("eager", "-"), us.get("compile", "-"),
-             us.get("jax", "-"), ratio), flush=True)
+             us.get("jax", "-"), row, ratio), flush=True)
 
 
 torch, jax = python_with("torch"), python_with("jax")
+models = sys.argv[1:] or ["mlp_a", "mlp_b", "lenet", "lstm", "gpt"]
+rows = any(model.endswith("_row") for model in models)
+onnx = python_with("onnx", "onnxruntime") if rows else None
 if not torch and not jax:
     print("skip peers: there is nobody to compare with")
     sys.exit(0)
@@ -119,7 +131,9 @@ if len(cores) > 1:
         kinds.append(len(cores))
     else:
         print("skip peers with all threads: no OpenMP")
-for model in sys.argv[1:] or ["mlp_a", "mlp_b", "lenet", "lstm", "gpt"]:
+if "gpt_wide" in models and "gpt_long" not in models:       # of the same size
+    models.insert(models.index("gpt_wide") + 1, "gpt_long")
+for model in models:
     for threads in kinds:
         if CAN_PIN:
             os.sched_setaffinity(0, cores[-threads:])

@@ -138,8 +138,10 @@ def adamw(model, captured, fused):
 
 
 class Model:
-    def __init__(self, batch, small, build, optimiser, text=False, clip=False):
-        self.batch, self.small, self.build = batch, small, build
+    row = False                                  # True: Forward of one row is timed
+
+    def __init__(self, batch, small, build, optimiser, text=False, clip=False, **larger):
+        self.batch, self.small, self.build, self.larger = batch, small, build, larger
         self.optimiser, self.text, self.clip = optimiser, text, clip
 
 
@@ -158,7 +160,15 @@ MODELS = {
     "lenet": Model(64, 2, LeNet, momentum),
     "lstm": Model(32, 1, LSTM, adam, text=True, clip=True),
     "gpt": Model(16, 1, GPT, adamw, text=True, clip=True),
+    "mlp_wide": mlp_model(512, 4, PIXELS, 2048, 2048, CLASSES),
+    "gpt_wide": Model(16, 1, GPT, adamw, text=True, clip=True, times=128, wide=256, layers=6),
+    "gpt_long": Model(4, 1, GPT, adamw, text=True, clip=True, times=512, wide=256, layers=6),
 }
+
+for name in "mlp_a", "lenet":                    # Forward of one row
+    MODELS[name + "_row"] = Model(1, 1, MODELS[name].build, None)
+    MODELS[name + "_row"].row = True
+CPU_ONLY = "mlp_wide", "gpt_wide", "gpt_long", "mlp_a_row", "lenet_row"
 
 
 def parameters(net):
@@ -235,6 +245,18 @@ def runner(m, mode, x, y):
         loss_of = torch.compile(loss_of, mode=args.compile_mode)
     step = step_of(m, net, mode == "captured", loss_of)
     run = captured(step, x, y) if mode == "captured" else moved(step)
+    return run, parameters(net)
+
+
+def row_runner(m, mode):
+    """Returns a function (x, y) -> sum of scores, where x is one row, and the parameters."""
+    torch.manual_seed(1)
+    net = m.build().eval()
+    scores = torch.compile(net) if mode == "compile" else net
+
+    def run(x, y):
+        with torch.inference_mode():
+            return scores(x)[0, 0]
     return run, parameters(net)
 
 
@@ -318,8 +340,10 @@ def take_turns(name, mode):
     if torch.get_num_threads() == 1:
         clock = time.process_time
     m = MODELS[name]
+    for size, n in m.larger.items():
+        setattr(sizes, size, n)
     data = batches(m, m.batch, True)
-    run, count = runner(m, mode, *data[0])
+    run, count = row_runner(m, mode) if m.row else runner(m, mode, *data[0])
     seconds(run, data, WARM)
     print(count, flush=True)
     for line in sys.stdin:
@@ -362,5 +386,5 @@ print("torch_bench: PyTorch %s, %s, compile mode %s"
 if args.turns:
     take_turns(args.models[0], args.turns)
 else:
-    for model in args.models or MODELS:
+    for model in args.models or [name for name in MODELS if name not in CPU_ONLY]:
         bench(model)
