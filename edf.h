@@ -238,8 +238,10 @@ enum {                                   /* the flags of an op                  
   EDF_TESTED = 2,                        /* edf_gradcheck need not check such a node alone    */
   EDF_HELD = 4,                          /* It has no gradient on purpose, as stop(x):        */
                                          /* edf_gradcheck holds its value                     */
-  EDF_MASKS = 8                          /* An infinity in its value, or in the logarithm of  */
+  EDF_MASKS = 8,                         /* An infinity in its value, or in the logarithm of  */
                                          /* its value, is a mask: no mistake for edf_find_nan */
+  EDF__WAITS = 16                        /* Its code only calls edf_loops and edf_run, and    */
+                                         /* reads no array itself: so these calls may wait    */
 };
 
 /* The events of which edf.told is notified: see "For companions and tools" below. */
@@ -951,6 +953,7 @@ static unsigned long edf__epoch = 1;
 static int edf__threads(void);
 static int edf__n_jobs = -1;             /* small work that waits, -1 if none may, >>kernel   */
 static void edf__begin_list(void);
+static void edf__run_list(void);
 static void edf__end_list(void);
 static int edf__list_loops(const edf_route *r, int assign, edf_operand out, edf_operand a,
                            edf_operand b);
@@ -962,6 +965,7 @@ static int edf__is_by_entry(const edf_node *y);
 static int edf__n_jobs;
 #define edf__threads() 1
 #define edf__begin_list() ((void)0)
+#define edf__run_list() ((void)0)
 #define edf__end_list() ((void)0)
 #define edf__list_loops(r, assign, out, a, b) 0
 #define edf__list_code(y, backward) 0
@@ -2318,7 +2322,8 @@ static void edf__sum_backward(edf_node *y) {
   edf_loops("... += ", edf_grads(y->in[0]), edf_grads(y), edf_one);
 }
 const edf_op edf_sum_op = { "Sum", edf__scalar_shape, edf__sum_forward, edf__sum_backward,
-  "y x", "y = sum_K x[K]", "x.grad[k] += y.grad", EDF_LOOPS | EDF_TESTED, NULL };
+  "y x", "y = sum_K x[K]", "x.grad[k] += y.grad",
+  EDF_LOOPS | EDF_TESTED | EDF__WAITS, NULL };
 
 /* ---- Mean   y = (1/n) sum_i x[i]     x.grad[i] += y.grad / n ---- */
 static void edf__mean_forward(edf_node *y) {
@@ -2787,7 +2792,8 @@ static void edf__add_backward(edf_node *y) {
 }
 const edf_op edf_add_op = { "Add", edf__pair_shape, edf__add_forward,
   edf__add_backward, "y a b", "y[i] = a[i] + b[i]",
-  "a.grad[i] += y.grad[i]\nb.grad[i] += y.grad[i]", EDF_LOOPS | EDF_TESTED, NULL };
+  "a.grad[i] += y.grad[i]\nb.grad[i] += y.grad[i]",
+  EDF_LOOPS | EDF_TESTED | EDF__WAITS, NULL };
 
 /* y = a - b     a.grad += y.grad     b.grad -= y.grad */
 static void edf__sub_forward(edf_node *y) {
@@ -2800,7 +2806,8 @@ static void edf__sub_backward(edf_node *y) {
 }
 const edf_op edf_sub_op = { "Sub", edf__pair_shape, edf__sub_forward,
   edf__sub_backward, "y a b", "y[i] = a[i] - b[i]",
-  "a.grad[i] += y.grad[i]\nb.grad[i] -= y.grad[i]", EDF_LOOPS | EDF_TESTED, NULL };
+  "a.grad[i] += y.grad[i]\nb.grad[i] -= y.grad[i]",
+  EDF_LOOPS | EDF_TESTED | EDF__WAITS, NULL };
 
 /* y = a b     a.grad += y.grad b     b.grad += a y.grad */
 static void edf__mul_forward(edf_node *y) {
@@ -2813,7 +2820,8 @@ static void edf__mul_backward(edf_node *y) {
 }
 const edf_op edf_mul_op = { "Mul", edf__pair_shape, edf__mul_forward,
   edf__mul_backward, "y a b", "y[i] = a[i] b[i]",
-  "a.grad[i] += y.grad[i] b[i]\nb.grad[i] += a[i] y.grad[i]", EDF_LOOPS | EDF_TESTED, NULL };
+  "a.grad[i] += y.grad[i] b[i]\nb.grad[i] += a[i] y.grad[i]",
+  EDF_LOOPS | EDF_TESTED | EDF__WAITS, NULL };
 
 /* Returns the inputs of a node as lines of a message. */
 static const char *edf__show_inputs(const edf_node *y) {
@@ -2877,7 +2885,8 @@ static void edf__affine_backward(edf_node *s) {
 const edf_op edf_affine_op = { "Affine", edf__affine_shape, edf__affine_forward,
   edf__affine_backward, "s W x B", "s[b,k] = W[N,k] x[b,N] - B[k]",
   "W.grad[n,k] += s.grad[b,k] x[b,n]\nx.grad[b,n] += W[n,k] s.grad[b,k]\n"
-  "B.grad[k] -= s.grad[b,k]", EDF_LOOPS | EDF_TESTED, NULL };
+  "B.grad[k] -= s.grad[b,k]",
+  EDF_LOOPS | EDF_TESTED | EDF__WAITS, NULL };
 
 edf_node *edf_affine_at(const char *file, int line, edf_affine_package Phi, edf_node *x) {
   edf_node *in[3] = { Phi.w, x, Phi.b };
@@ -3742,6 +3751,9 @@ static int edf__loop_to_cut(const edf_route *r, int threads) {
 /* Beside another program, a thread may be late, and all others wait for it. If all threads took
    longer than one would have taken, as far as the fastest one shows, one thread runs alone for
    a tenth of a second, and up to a second if this comes again. */
+#ifndef EDF__REST
+#define EDF__REST 0.1                    /* seconds; tests set 0                              */
+#endif
 static struct { double all, one, rest, until; } edf__pace;
 static int edf__threads(void) {
   int n = omp_in_parallel() ? 1 : omp_get_max_threads();
@@ -3755,7 +3767,7 @@ static void edf__note_times(double all, int threads) {
   edf__pace.one += one;
   if (edf__pace.all < 0.01) return;
   int late = edf__pace.all > edf__pace.one;
-  edf__pace.rest = !late ? 0 : edf__pace.rest > 0 ? fmin(1.0, 2.0 * edf__pace.rest) : 0.1;
+  edf__pace.rest = !late ? 0 : edf__pace.rest > 0 ? fmin(1.0, 2.0 * edf__pace.rest) : EDF__REST;
   edf__pace.until = late ? omp_get_wtime() + edf__pace.rest : 0;
   edf__pace.all = edf__pace.one = 0;
 }
@@ -3949,7 +3961,7 @@ static int edf__list_loops(const edf_route *r, int assign, edf_operand out, edf_
   ptrdiff_t unit = 1;
   if (edf__n_jobs < 0) return 0;
   for (int d = 0; d < r->nest.n; d++) size *= (double)r->nest.loop[d].n;
-  int small = !r->n_mask && size <= EDF__SMALL && edf__has_flag(edf.running, EDF_LOOPS);
+  int small = !r->n_mask && size <= EDF__SMALL && edf__has_flag(edf.running, EDF__WAITS);
   int cut = small ? edf__batch_loop(r, of, &unit) : -1;
   int sums = cut < 0 && r->product && out.which == EDF_GRAD && out.of->kind == EDF_PARAMETER;
   if (!small || (cut < 0 && !sums)) { edf__run_list(); return 0; }
@@ -3968,7 +3980,7 @@ static int edf__list_loops(const edf_route *r, int assign, edf_operand out, edf_
 /* Returns 1 if the first dimension of x, and no other one, is the batch. */
 static int edf__has_rows(const edf_node *x) { return x->batched == 1 && *x->dim == edf.batch; }
 static int edf__list_code(edf_node *y, int backward) {
-  if (edf__n_jobs < 0 || edf__has_flag(y, EDF_LOOPS)) return 0;
+  if (edf__n_jobs < 0 || edf__has_flag(y, EDF__WAITS)) return 0;
   const edf_node *x = y->n_in == 1 ? y->in[0] : NULL;
   int rows = x && edf__has_rows(y) && edf__has_rows(x) && x->size == y->size;
   int own = y->about != y->code || y->forward != y->code->forward ||

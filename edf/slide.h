@@ -19,17 +19,17 @@
    Private names of edf.h that are used here, in edf/layers.h and in edf/judge.h:
 
      EDF__BEGIN_COLD EDF__END_COLD EDF__NORETURN EDF__SHARED_LOOP EDF__SHOWN EDF__USED
-     edf__accept edf__add_compnode edf__alloc edf__append_leaf edf__block edf__call_of
-     edf__canonical edf__caret edf__check_exists edf__check_operands edf__class_in
-     edf__computed edf__dot edf__exp edf__expect edf__fail edf__fill edf__find_equal
-     edf__found edf__free edf__free_list edf__grow edf__header edf__identifier edf__infer
-     edf__infer_new edf__is_digit edf__is_letter edf__label edf__largest edf__ln
-     edf__mark_backward edf__n_nodes edf__new_node edf__node_marks edf__nth edf__operands
-     edf__peek edf__print_by edf__print_formula edf__prints_program edf__read_declared
-     edf__restore_marks edf__row_end edf__runs_backward edf__say edf__scan edf__scan_of
-     edf__show edf__site edf__softmax_rows edf__softmax_rows_back edf__softmax_shape
-     edf__syntax edf__text edf__texts edf__total edf__vformat edf__vtext edf__whole
-     edf__without_batch
+     EDF__WAITS edf__accept edf__add_compnode edf__alloc edf__append_leaf edf__block
+     edf__call_of edf__canonical edf__caret edf__check_exists edf__check_operands
+     edf__class_in edf__computed edf__dot edf__exp edf__expect edf__fail edf__fill
+     edf__find_equal edf__found edf__free edf__free_list edf__grow edf__header
+     edf__identifier edf__infer edf__infer_new edf__is_digit edf__is_letter edf__label
+     edf__largest edf__ln edf__mark_backward edf__n_nodes edf__new_node edf__node_marks
+     edf__nth edf__operands edf__peek edf__print_by edf__print_formula edf__prints_program
+     edf__read_declared edf__restore_marks edf__row_end edf__run_list edf__runs_backward
+     edf__say edf__scan edf__scan_of edf__show edf__site edf__softmax_rows
+     edf__softmax_rows_back edf__softmax_shape edf__syntax edf__text edf__texts edf__total
+     edf__vformat edf__vtext edf__whole edf__without_batch
 
    A text becomes nodes in these stages. Search for the names of their chapters.
      >>read     edf_slide__read_line     text -> lines -> trees
@@ -967,6 +967,7 @@ static void edf_slide__run_term(const edf_node *y, int t, int x, int how, edf_op
   edf_contraction *m = edf_slide__einsum_of(y);
   edf_slide__run *c = &m->run[3 * t + x];
   int masked = m->e.term[t].masks != 0;
+  if (masked) edf__run_list();           /* The numbers are read here.                        */
   if (masked && !edf_device)             /* If all is small, the masks' tests are enough.     */
     masked = !(edf_slide__are_small(&c->nest.alpha, 1) && edf_slide__is_small(a) &&
                edf_slide__is_small(b));
@@ -1016,11 +1017,11 @@ static void edf_slide__einsum_backward(edf_node *y) {
 }
 static const edf_op edf_slide__einsum_op = { "Einsum", edf_slide__einsum_shape,
   edf_slide__einsum_forward, edf_slide__einsum_backward, NULL, NULL, NULL,
-  EDF_LOOPS | EDF_TESTED, NULL };
+  EDF_LOOPS | EDF_TESTED | EDF__WAITS, NULL };
 /* A copy for a maximum, with -infinity around it. */
 static const edf_op edf_slide__pad_op = { "Pad", edf_slide__einsum_shape,
   edf_slide__einsum_forward, edf_slide__einsum_backward, NULL, NULL, NULL,
-  EDF_LOOPS | EDF_TESTED | EDF_MASKS, NULL };
+  EDF_LOOPS | EDF_TESTED | EDF_MASKS | EDF__WAITS, NULL };
 static int edf_slide__is_equation(const edf_node *y) {
   return edf_slide__has_equation(y) && edf_slide__einsum_of(y)->runs;
 }

@@ -29,7 +29,7 @@ sanitize := -fsanitize=address,undefined -fno-sanitize-recover=all
 flags_double := -O0 -DEDF_REAL=double
 flags_float  := -O1
 flags_asan   := -O0 -DEDF_REAL=double -g1 $(sanitize)
-flags_omp    := -O1 -fopenmp
+flags_omp    := -O1 -fopenmp -DEDF__REST=0
 flags_blas    = -O1 -DEDF_REAL=double $(BLAS_CFLAGS)
 flags_o3     := -O3 -march=native
 libs_blas     = $(BLAS_LIBS)
