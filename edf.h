@@ -3366,8 +3366,9 @@ static void edf__rows(const edf_route *r, int assign, edf_real *out, const edf_r
        . .  a  . .         s s s s s s s s s     stay in registers.
        . .  a  . .         s s s s s s s s s
        . .  a  . .  rows   s s s s s s s s s     a is read in place, at row[i] + column[k]. So
-       . .  a  . .         s s s s s s s s s     a convolution or a transposed matrix is not
-       a, in place         a tile of out         copied.
+       . .  a  . .         s s s s s s s s s     a convolution is not copied. Columns of a
+       a, in place         a tile of out         matrix with long lines are, since they would
+                                                 fall into a few sets of the cache.
 
    Each sum adds its k in order, whatever M and N are. So a row of a product has the same bits
    in any batch of at least 2, and for any number of threads. (Batch 1 is no product, and may
@@ -3411,7 +3412,8 @@ enum {
   EDF__MB = 144,                         /* rows of a block: its part of a stays in the cache */
   EDF__NB = 256,                         /* columns of a block                                */
   EDF__KB = 512,                         /* k of a block: its panel stays in the cache        */
-  EDF__DEPTH = EDF__KB * 3 / 2           /* k of a block, at most                             */
+  EDF__DEPTH = EDF__KB * 3 / 2,          /* k of a block, at most                             */
+  EDF__LONG_LINE = 2048 / sizeof(edf_real)           /* of a transposed matrix: it is packed  */
 };
 
 typedef struct {
@@ -3420,6 +3422,7 @@ typedef struct {
   edf_real alpha;
   ptrdiff_t k;                           /* number of products in a sum                       */
   ptrdiff_t step;                        /* line k of b is at b + k * step                    */
+  ptrdiff_t a_step;                      /* from row to row of packed rows, or 0              */
   const edf_real *b;
   const edf_real *a[EDF__ROWS];          /* number k of row r is at a[r][column[k]]           */
   const ptrdiff_t *column;
@@ -3489,6 +3492,8 @@ typedef struct {                         /* the panels of all blocks of a Parame
 enum { EDF__KEPT_PANELS = 8 };
 typedef struct edf__workspace {
   edf_real panel[EDF__NB * EDF__DEPTH];
+  edf_real block[EDF__MB * EDF__DEPTH];  /* rows of a, if they are packed                     */
+  ptrdiff_t in_order[EDF__DEPTH];        /* 0, 1, 2 ...: the columns of packed rows           */
   edf_real sums[EDF__ROWS * EDF__STRIP]; /* a tile whose rows are not whole in out            */
   edf__places row[3];
   edf__places column[3];
@@ -3580,6 +3585,18 @@ static void edf__pack(edf_real *to, ptrdiff_t width, const edf_real *b, const pt
   }
 }
 
+/* Packs the rows of a, if they are columns of a matrix with lines of 2 KB or more. Returns the
+   step from row to row, or 0 if a is read in place. */
+static ptrdiff_t edf__pack_rows(const edf_real *a, edf__workspace *w, ptrdiff_t columns) {
+  const edf__places *row = &w->row[EDF_A], *column = &w->column[EDF_A];
+  ptrdiff_t n = column->n, step = (n + EDF__LANES - 1) / EDF__LANES * EDF__LANES;
+  int is_long = n >= 64 && edf__abs(column->at[1] - column->at[0]) >= EDF__LONG_LINE;
+  if (!is_long || columns < 128 || row->n < 16 || row->at[1] - row->at[0] != 1) return 0;
+  edf__pack(w->block, step, a, row->at, row->n, column->at, n);
+  for (ptrdiff_t k = 0; k < n; k++) w->in_order[k] = k;
+  return step;
+}
+
 /* Runs the tiles of a panel, which has n columns of the block. */
 static void edf__run_panel(edf__tile *t, edf_real *out, const edf_real *a, edf__workspace *w,
                            const ptrdiff_t *column, ptrdiff_t n) {
@@ -3592,7 +3609,8 @@ static void edf__run_panel(edf__tile *t, edf_real *out, const edf_real *a, edf__
     ptrdiff_t left = row->n - i;
     t->rows = edf__tile_rows(t->wide, left > edf__tile_rows(t->wide, 0));
     for (int r = 0; r < t->rows; r++) {  /* The sums of rows after the last are not used.     */
-      t->a[r] = a + a_row->at[r < left ? i + r : i];
+      ptrdiff_t at = r < left ? i + r : i;
+      t->a[r] = t->a_step ? w->block + at * t->a_step : a + a_row->at[at];
       t->out[r] = whole && r < left ? out + row->at[i + r] + *column : sums + r * width;
       EDF__PREFETCH(t->out[r], 1);       /* It arrives while the sums are computed.           */
     }
@@ -3656,7 +3674,6 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
   edf_real *kept = rows <= EDF__MB ? edf__find_panels(r, across, y, right, w, &pack) : NULL;
   edf__tile t;
   t.alpha = r->nest.alpha;
-  t.column = w->column[EDF_A].at;
   for (ptrdiff_t k = 0; k < all; k += depth)
     for (ptrdiff_t j = 0; j < width; j += EDF__NB)
       for (ptrdiff_t i = 0; i < rows; i += EDF__MB) {
@@ -3670,6 +3687,8 @@ static void edf__product(const edf_route *r, int assign, edf_real *out, const ed
         edf__find_places(&w->column[EDF_B], r, across, y, j, n_j);
         edf__find_places(&w->column[EDF_A], r, EDF__K, x, k, t.k);
         edf__find_places(&w->row[EDF_B], r, EDF__K, y, k, t.k);
+        t.a_step = edf__pack_rows(left, w, n_j);
+        t.column = t.a_step ? w->in_order : w->column[EDF_A].at;
         ptrdiff_t step = t.k > 1 ? row[1] - *row : 0;
         int even = rows <= 32 && !kept && edf__run_of(row, t.k, step) == t.k;
         for (ptrdiff_t c = 0, n; c < n_j; c += n, panel += t.k * wide) {

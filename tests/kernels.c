@@ -232,8 +232,10 @@ TEST(products_of_all_sizes_and_layouts_are_right) {
 /* Each kind of block has a second one and a remainder. Threads cut these products. */
 TEST(products_of_several_blocks_are_right) {
   static const ptrdiff_t size[][4] = { { 67, 70, 301, 0 }, { 5, 530, 97, 4 }, { 530, 3, 66, 2 },
-                                       { 65, 64, 84, 7 }, { 9, 10, 1100, 1 } };
-  for (int i = 0; i < 5; i++) {
+                                       { 65, 64, 84, 7 }, { 9, 10, 1100, 1 },
+                                       { 531, 141, 91, 1 }, { 600, 150, 65, 5 },
+                                       { 531, 141, 91, 2 }, { 600, 150, 65, 7 } };
+  for (int i = 0; i < 9; i++) {
     edf_nest q = matmul(size[i][0], size[i][1], size[i][2], (int)size[i][3]);
     check(&q);
     for (int x = 0; x < 3; x++) q.loop[1].s[x] *= 2;            /* Every other column. */
