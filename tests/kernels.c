@@ -344,9 +344,11 @@ TEST(waiting_nodes_run_before_their_numbers_are_read) {
   static edf_real x_data[16 * 4];
   for (int i = 0; i < 16 * 4; i++)
     x_data[i] = i % 4 == 3 ? (edf_real)INFINITY : (edf_real)(i % 7);
-  edf_node *x = edf_input("x[b,4]"), *twice = edf_add(x, x);
-  edf_node *y = Einsum("z[b,t] = y[b,t] | t<3",
-                       edf_text("y[b,t] = sum_s a[b,s] a[b,t] | s<=t", twice));
+  edf_node *x = edf_input("x[b,4]");
+  edf_node *y = edf_text("u[b,t] = sum_s x[b,s] x[b,t] | s<=t\n"          /* The mask runs */
+                         "a[b,t] = 2 x[b,t]\n"                           /* before a.     */
+                         "y[b,t] = sum_s a[b,s] a[b,t] | s<=t", x);
+  y = Einsum("z[b,t] = y[b,t] | t<3", y);
   edf_node *sum = edf_compnode_shaped("Sums", sum_shape, sum_forward, NULL, edf_sigmoid(y));
   edf_feed(x, x_data, 16);
   edf_forward();
