@@ -3747,14 +3747,19 @@ static void edf__outside(const edf_route *r, int d, int assign, edf_real *out,
 /* ---- Threads. A loop whose steps write entries of their own is cut into slices, and each
    thread runs one. */
 #ifdef _OPENMP
+static double edf__multiply_adds(const edf_route *r) {
+  double n = 1;
+  for (int d = 0; d < r->nest.n; d++) n *= (double)r->nest.loop[d].n;
+  return n;
+}
 /* Returns the loop that can be cut most evenly, or -1 below 2e4 multiply-adds. Columns are cut
    rather than rows, because each thread packs only its own columns of b. */
 static int edf__loop_to_cut(const edf_route *r, int threads) {
   const edf_loop *l = r->nest.loop;
-  double macs = 1, best = 0.75;          /* the largest part of the work in one slice         */
+  double best = 0.75;                    /* the largest part of the work in one slice         */
   int cut = -1, across = r->product && edf_matrix_of(r, EDF_OUT).tall ? EDF__M : EDF__N;
-  for (int d = 0; d < r->nest.n; d++) macs *= (double)l[d].n;
-  for (int d = 0; d < r->nest.n && macs > 2e4; d++) {
+  if (edf__multiply_adds(r) <= 2e4) return -1;
+  for (int d = 0; d < r->nest.n; d++) {
     double part = (double)((l[d].n + threads - 1) / threads) / (double)l[d].n;
     int apart = l[d].s[EDF_OUT] != 0;    /* 1 if no two slices write the same entry           */
     for (int i = 0; i < r->nest.n; i++)
@@ -3835,14 +3840,15 @@ static void edf__run_loops(const edf__job *j, int t, int parts, edf__workspace *
   if (w) w->fixed = j->fixed;
   edf__outside(&part, 0, j->assign, j->out + s[EDF_OUT], j->a + s[EDF_A], j->b + s[EDF_B], w);
 }
-static void edf__run_job(const edf__job *j, int t, int parts, edf__workspace *w) {
-  if (j->a) edf__run_loops(j, t, parts, w);
-  if (j->a || j->work == EDF__RAN) return;
+/* Runs part t of zeros, or of the code of a node. */
+static void edf__run_rows(const edf__job *j, int t, int parts, edf__workspace *w) {
   size_t batch = (size_t)edf.batch, from = batch * (size_t)t / (size_t)parts;
   size_t n = batch * (size_t)(t + 1) / (size_t)parts - from, row = j->x->size / batch;
   w->share = (double)n / (double)batch;
-  if (j->out) memset(j->out + from * row, 0, n * row * sizeof *j->out);
-  if (j->out) return;
+  if (j->work == EDF__CLEAR) {
+    memset(j->out + from * row, 0, n * row * sizeof *j->out);
+    return;
+  }
   edf_node y = *j->x, x = *y.in[0], *in = &x, *both[] = { &y, &x };
   for (int k = 0; k < 2; k++) {          /* copies that have only these rows                  */
     both[k]->size = n * row;
@@ -3852,6 +3858,10 @@ static void edf__run_job(const edf__job *j, int t, int parts, edf__workspace *w)
   y.in = &in;
   if (j->backward) y.backward(&y);
   else y.forward(&y);
+}
+static void edf__run_job(const edf__job *j, int t, int parts, edf__workspace *w) {
+  if (j->work == EDF__BY_ROW || j->work == EDF__OVER_ROWS) edf__run_loops(j, t, parts, w);
+  else if (j->work != EDF__RAN) edf__run_rows(j, t, parts, w);
 }
 #ifdef _OPENMP
 static double edf__now(void) { return omp_get_wtime(); }
@@ -3941,7 +3951,7 @@ static void edf__end_list(void) {
   edf__n_jobs = -1;
 }
 static int edf__add_job(edf__work work, edf_node *x, int backward, edf_real *out) {
-  edf__job j = { work, x, backward, 0, 0, 0, 1, out, NULL, NULL, edf__routes };
+  edf__job j = { work, x, backward, 0, 0, 0, 1, out, NULL, NULL, NULL };
   if (edf__n_jobs == EDF__JOBS) edf__run_list();
   edf__list[edf__n_jobs++] = j;
   return 1;
@@ -3976,11 +3986,10 @@ static int edf__batch_loop(const edf_route *r, edf_node *const of[3], ptrdiff_t 
 static int edf__list_loops(const edf_route *r, int assign, edf_operand out, edf_operand a,
                            edf_operand b) {
   edf_node *of[3] = { out.of, a.of, b.of };
-  double size = 1;
   ptrdiff_t unit = 1;
   if (edf__n_jobs < 0) return 0;
-  for (int d = 0; d < r->nest.n; d++) size *= (double)r->nest.loop[d].n;
-  int small = !r->n_mask && size <= EDF__SMALL && edf__has_flag(edf.running, EDF__WAITS);
+  int small = !r->n_mask && edf__multiply_adds(r) <= EDF__SMALL &&
+              edf__has_flag(edf.running, EDF__WAITS);
   int cut = small ? edf__batch_loop(r, of, &unit) : -1;
   int sums = cut < 0 && r->product && out.which == EDF_GRAD && out.of->kind == EDF_PARAMETER;
   if (!small || (cut < 0 && !sums)) { edf__run_list(); return 0; }
