@@ -240,12 +240,15 @@ class Trainer:
             return *update(params, grads, state), loss
         self.step = jax.jit(step, donate_argnums=(0, 1))
 
+    def run(self, x, y):
+        self.params, self.state, loss = self.step(self.params, self.state, x, y)
+        return loss
+
     def microseconds(self, seconds):
         """Takes steps for some seconds. Returns the time of a step."""
         n, start = 0, clock()
         while clock() - start < seconds:
-            self.params, self.state, loss = self.step(self.params, self.state,
-                                                      *self.data[n % ROTATE])
+            loss = self.run(*self.data[n % ROTATE])
             n += 1
         jax.block_until_ready((self.params, self.state, loss))
         us = 1e6 * (clock() - start) / n
@@ -255,21 +258,16 @@ class Trainer:
         return us
 
 
-class Row:
+class Row(Trainer):
     """Forward of one row, in place of a training step."""
     def __init__(self, name):
         _, _, make_params, scores, _, _ = MODELS[name]
-        self.params = jax.tree.map(jnp.asarray, make_params())
-        self.x = jnp.asarray(random.random((1, PIXELS)) - 0.5)
+        self.params, self.state = jax.tree.map(jnp.asarray, make_params()), ()
+        self.data = batches(1, False)
         self.scores = jax.jit(scores)
 
-    def microseconds(self, seconds):
-        n, start = 0, clock()
-        while clock() - start < seconds:
-            scores = self.scores(self.params, self.x).block_until_ready()
-            n += 1
-        self.loss = float(scores[0, 0])
-        return 1e6 * (clock() - start) / n
+    def run(self, x, y):
+        return self.scores(self.params, x).block_until_ready()[0, 0]
 
 
 clock = time.process_time if ONE_THREAD else time.perf_counter

@@ -138,11 +138,10 @@ def adamw(model, captured, fused):
 
 
 class Model:
-    row = False                                  # True: Forward of one row is timed
-
-    def __init__(self, batch, small, build, optimiser, text=False, clip=False, **larger):
+    def __init__(self, batch, small, build, optimiser, text=False, clip=False, row=False,
+                 **larger):
         self.batch, self.small, self.build, self.larger = batch, small, build, larger
-        self.optimiser, self.text, self.clip = optimiser, text, clip
+        self.optimiser, self.text, self.clip, self.row = optimiser, text, clip, row
 
 
 def mlp_model(batch, small, *widths, on_cpu=nn.ReLU):
@@ -166,8 +165,7 @@ MODELS = {
 }
 
 for name in "mlp_a", "lenet":                    # Forward of one row
-    MODELS[name + "_row"] = Model(1, 1, MODELS[name].build, None)
-    MODELS[name + "_row"].row = True
+    MODELS[name + "_row"] = Model(1, 1, MODELS[name].build, None, row=True)
 CPU_ONLY = "mlp_wide", "gpt_wide", "gpt_long", "mlp_a_row", "lenet_row"
 
 
@@ -249,7 +247,7 @@ def runner(m, mode, x, y):
 
 
 def row_runner(m, mode):
-    """Returns a function (x, y) -> sum of scores, where x is one row, and the parameters."""
+    """Returns a function (x, y) -> a score of one row x, and the number of parameters."""
     torch.manual_seed(1)
     net = m.build().eval()
     scores = torch.compile(net) if mode == "compile" else net
