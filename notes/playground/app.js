@@ -237,8 +237,9 @@ function show_row(stay) {
   if (fold) fold.open = true;
   list.querySelector('[aria-current]')?.removeAttribute('aria-current');
   b.setAttribute('aria-current', 'step');
+  if (stay) return;                        // Where the row stands is not asked: that would lay out the page.
   const top = b.offsetTop - list.offsetTop;
-  if (!stay && (top < list.scrollTop || top + b.offsetHeight > list.scrollTop + list.clientHeight)) list.scrollTop = top - list.clientHeight / 3;
+  if (top < list.scrollTop || top + b.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = top - list.clientHeight / 3;
 }
 function go(m) {
   if (!moments.length) return;
