@@ -3501,6 +3501,11 @@ typedef struct edf__workspace {
   int fixed;                             /* bit x is 1 if operand x is fixed                  */
   double took, share;                    /* seconds of the last jobs, and its part of them    */
 } edf__workspace;
+/* Each begins with a cache line, so that no vector of a panel lies across two. */
+#define EDF__WORKSPACE ((sizeof(edf__workspace) + EDF__ALIGN - 1) / EDF__ALIGN * EDF__ALIGN)
+static edf__workspace *edf__workspace_of(int thread) {
+  return (edf__workspace *)(void *)((char *)edf.workspace + (size_t)thread * EDF__WORKSPACE);
+}
 
 /* Finds the places in operand x of `count` steps of a group of loops, from step `first` on. */
 static void edf__find_places(edf__places *p, const edf_route *r, int group, int x,
@@ -3785,8 +3790,10 @@ static int edf__threads(void) {
 }
 static void edf__note_times(double all, int threads) {
   double one = HUGE_VAL;
-  for (edf__workspace *w = edf.workspace; w < edf.workspace + threads; w++)
+  for (int t = 0; t < threads; t++) {
+    const edf__workspace *w = edf__workspace_of(t);
     if (w->share > 0 && w->took < one * w->share) one = w->took / w->share;
+  }
   edf__pace.all += all;
   edf__pace.one += one;
   if (edf__pace.all < 0.01) return;
@@ -3873,7 +3880,7 @@ static void edf__run_jobs(const edf__job *list, int n, int threads) {
   double start = threads > 1 ? edf__now() : 0;
   if (threads > 1 || list->route->product)
     edf.workspace = (edf__workspace *)edf__grow(&edf.kept, edf.workspace,
-                                                (size_t)threads * sizeof *edf.workspace);
+                                                (size_t)threads * EDF__WORKSPACE);
 #ifdef _OPENMP
 #pragma omp parallel num_threads(threads)
 #endif
@@ -3883,7 +3890,7 @@ static void edf__run_jobs(const edf__job *list, int n, int threads) {
     t = omp_get_thread_num();
     parts = omp_get_num_threads();
 #endif
-    edf__workspace *w = edf.workspace ? &edf.workspace[t] : NULL;
+    edf__workspace *w = edf.workspace ? edf__workspace_of(t) : NULL;
     double begin = threads > 1 ? edf__now() : 0;
     for (int i = 0; i < n; i++)
       if (list[i].work != EDF__OVER_ROWS) edf__run_job(&list[i], t, parts, w);
