@@ -2911,7 +2911,7 @@ edf_affine_package edf_affine_params_at(const char *file, int line, int n_in, in
 /* ---- Softmax   P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j])
                   s.grad[b,k] += P[b,k] (P.grad[b,k] - sum_j P[b,j] P.grad[b,j])
    The maximum of the row is subtracted first, which changes only the rounding. exp runs over
-   all rows in one loop, which vectorises short rows. ---- */
+   a group of rows in one loop, which vectorises short rows. ---- */
 
 /* Returns the number of entries that row b uses: all K. If `causal` is T > 0, row t of each T
    rows uses only the first t+1. */
@@ -2921,20 +2921,24 @@ static size_t edf__row_end(size_t b, size_t K, size_t causal) {
 }
 static void edf__softmax_rows(edf_real *P, const edf_real *s, size_t rows, size_t K,
                               size_t causal) {
+  size_t group = K < 1024 ? 1024 / K : 1;                    /* rows                          */
   EDF__SHARED_LOOP(rows * K)
-  for (size_t b = 0; b < rows; b++) {
-    size_t n = edf__row_end(b, K, causal);
-    const edf_real *row = s + b * K, max = edf__largest(row, (ptrdiff_t)n);
-    for (size_t k = 0; k < n; k++) P[b * K + k] = row[k] - max;
-  }
-  EDF__SHARED_LOOP(rows * K)
-  for (size_t i = 0; i < rows * K; i++) P[i] = edf__exp(P[i]);
-  EDF__SHARED_LOOP(rows * K)
-  for (size_t b = 0; b < rows; b++) {
-    size_t n = edf__row_end(b, K, causal);
-    edf_real *row = P + b * K, Z = edf__total(row, (ptrdiff_t)n);
-    memset(row + n, 0, (K - n) * sizeof *row);
-    for (size_t k = 0; k < K; k++) row[k] /= Z;
+  for (size_t g = 0; g < rows; g += group) {
+    size_t end = g + group < rows ? g + group : rows;
+    for (size_t b = g; b < end; b++) {
+      size_t n = edf__row_end(b, K, causal);
+      const edf_real *row = s + b * K, max = edf__largest(row, (ptrdiff_t)n);
+      for (size_t k = 0; k < n; k++) P[b * K + k] = row[k] - max;
+    }
+    edf_real *first = P + g * K;
+    size_t used = (end - 1 - g) * K + edf__row_end(end - 1, K, causal);
+    for (size_t i = 0; i < used; i++) first[i] = edf__exp(first[i]);
+    for (size_t b = g; b < end; b++) {
+      size_t n = edf__row_end(b, K, causal);
+      edf_real *row = P + b * K, Z = edf__total(row, (ptrdiff_t)n);
+      for (size_t k = 0; k < n; k++) row[k] /= Z;
+      memset(row + n, 0, (K - n) * sizeof *row);
+    }
   }
 }
 static void edf__softmax_rows_back(edf_node *P, size_t K, size_t causal) {
