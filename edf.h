@@ -1835,8 +1835,18 @@ void (edf_backward)(edf_node *loss) {
   edf__end_backward();
 }
 
+/* Threads share a loop that computes n entries, if n is large. */
+#if defined _OPENMP && _OPENMP >= 200805 /* before 3.0 no loop over a size_t                  */
+#define EDF__PRAGMA(text) _Pragma(#text)
+#define EDF__SHARED_LOOP(n) \
+  EDF__PRAGMA(omp parallel for num_threads((n) > 32768 ? edf__threads() : 1) schedule(static))
+#else
+#define EDF__SHARED_LOOP(n)
+#endif
+
 /* ---- Optimisers */
 static void edf__sgd_step(edf_node *p, const edf_real *c) {
+  EDF__SHARED_LOOP(p->size)
   for (size_t i = 0; i < p->size; i++) p->value[i] -= c[0] * p->grad[i];
 }
 const edf_rule edf_sgd_rule = { "SGD", edf__sgd_step, 0, 0 };
@@ -2290,15 +2300,6 @@ static edf_real edf__total(const edf_real *a, ptrdiff_t n) {
 #define EDF__KEEP_LOOP _Pragma("GCC unroll 1")
 #else
 #define EDF__KEEP_LOOP
-#endif
-
-/* Threads share a loop that computes n entries, if n is large. */
-#if defined _OPENMP && _OPENMP >= 200805 /* before 3.0 no loop over a size_t                  */
-#define EDF__PRAGMA(text) _Pragma(#text)
-#define EDF__SHARED_LOOP(n) \
-  EDF__PRAGMA(omp parallel for num_threads((n) > 32768 ? edf__threads() : 1) schedule(static))
-#else
-#define EDF__SHARED_LOOP(n)
 #endif
 
 static edf_real edf__largest(const edf_real *a, ptrdiff_t n) {
@@ -3953,7 +3954,7 @@ static void edf__run_list(void) {
   edf__n_jobs = 0;
 }
 static void edf__begin_list(void) {
-  int threads = edf__threads(), most = edf.batch / 4;
+  int threads = edf__threads(), most = edf.batch % threads ? edf.batch / 4 : threads;
   edf__list_threads = threads < most ? threads : most;
   edf__n_jobs = edf__list_threads > 1 && !edf_device && edf.kernel != EDF_REFERENCE ? 0 : -1;
 }

@@ -1601,6 +1601,7 @@ static void edf_slide__normalize_forward(edf_node *y) {
   size_t K = edf_slide__columns(y), rows = y->size / K;
   edf_real *r = (edf_real *)edf_state(y, (EDF_SLIDE__HEAD + rows) * sizeof *r), eps = r[0];
   r += EDF_SLIDE__HEAD;
+  EDF__SHARED_LOOP(y->size)
   for (size_t b = 0; b < rows; b++) {
     const edf_real *in = x->value + b * K;
     edf_real *out = y->value + b * K, n = (edf_real)K,
@@ -1612,9 +1613,10 @@ static void edf_slide__normalize_forward(edf_node *y) {
 }
 static void edf_slide__normalize_backward(edf_node *y) {
   edf_node *x = y->in[0];
-  size_t K = edf_slide__columns(y);
+  size_t K = edf_slide__columns(y), rows = y->size / K;
   const edf_real *r = (const edf_real *)y->state + EDF_SLIDE__HEAD;
-  for (size_t b = 0; b < y->size / K; b++) {
+  EDF__SHARED_LOOP(y->size)
+  for (size_t b = 0; b < rows; b++) {
     const edf_real *out = y->value + b * K, *dy = y->grad + b * K;
     edf_real n = (edf_real)K, mean = edf__total(dy, (ptrdiff_t)K) / n;
     edf_real cross = edf__dot(out, dy, (ptrdiff_t)K) / n;
