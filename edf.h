@@ -3762,13 +3762,16 @@ static double edf__multiply_adds(const edf_route *r) {
   for (int d = 0; d < r->nest.n; d++) n *= (double)r->nest.loop[d].n;
   return n;
 }
-/* Returns the loop that can be cut most evenly, or -1 below 2e4 multiply-adds. Columns are cut
-   rather than rows, because each thread packs only its own columns of b. */
+/* Returns 1 if a thread needs less time for the loops alone than for a call of the others. */
+static int edf__is_short(const edf_route *r) {
+  return edf__multiply_adds(r) <= (r->product ? 3e5 : 1e5);
+}
+/* Returns the loop that can be cut most evenly, or -1. Columns are cut rather than rows, so
+   that each thread packs only its own columns of b. */
 static int edf__loop_to_cut(const edf_route *r, int threads) {
   const edf_loop *l = r->nest.loop;
   double best = 0.75;                    /* the largest part of the work in one slice         */
   int cut = -1, across = r->product && edf_matrix_of(r, EDF_OUT).tall ? EDF__M : EDF__N;
-  if (edf__multiply_adds(r) <= 2e4) return -1;
   for (int d = 0; d < r->nest.n; d++) {
     double part = (double)((l[d].n + threads - 1) / threads) / (double)l[d].n;
     int apart = l[d].s[EDF_OUT] != 0;    /* 1 if no two slices write the same entry           */
@@ -3808,8 +3811,8 @@ static void edf__note_times(double all, int threads) {
   edf__pace.all = edf__pace.one = 0;
 }
 #else
+#define edf__is_short(r) 1
 #define edf__loop_to_cut(r, threads) (-1)
-#define edf__note_times(all, threads) ((void)(all))
 #endif
 
 /* A job is work that threads share. Each does its part of the loop `cut`, or of the batch. */
@@ -3880,37 +3883,38 @@ static double edf__now(void) { return omp_get_wtime(); }
 #else
 static double edf__now(void) { return 0; }
 #endif
-/* Runs jobs in threads: first those for which no thread waits for another, then the sums. */
+/* Thread t of `parts` runs its part of the jobs: first those for which no thread waits for
+   another, then the sums. */
+static void edf__run_list_of(const edf__job *list, int n, int t, int parts) {
+  edf__workspace *w = edf.workspace ? edf__workspace_of(t) : NULL;
+  double begin = parts > 1 ? edf__now() : 0;
+  for (int i = 0; i < n; i++)
+    if (list[i].work != EDF__OVER_ROWS) edf__run_job(&list[i], t, parts, w);
+  if (parts > 1) w->took = edf__now() - begin;
+  for (int i = 0; i < n; i++) {
+    if (list[i].work != EDF__OVER_ROWS) continue;
+#ifdef _OPENMP
+#pragma omp barrier
+#endif
+    begin = edf__now();
+    edf__run_job(&list[i], t, parts, w);
+    w->took += edf__now() - begin;
+  }
+}
 static void edf__run_jobs(const edf__job *list, int n, int threads) {
-  double start = threads > 1 ? edf__now() : 0;
   if (threads > 1 || list->route->product)
     edf.workspace = (edf__workspace *)edf__grow(&edf.kept, edf.workspace,
                                                 (size_t)threads * EDF__WORKSPACE);
 #ifdef _OPENMP
+  if (threads > 1) {
+    double start = edf__now();
 #pragma omp parallel num_threads(threads)
-#endif
-  {
-    int t = 0, parts = 1;
-#ifdef _OPENMP
-    t = omp_get_thread_num();
-    parts = omp_get_num_threads();
-#endif
-    edf__workspace *w = edf.workspace ? edf__workspace_of(t) : NULL;
-    double begin = threads > 1 ? edf__now() : 0;
-    for (int i = 0; i < n; i++)
-      if (list[i].work != EDF__OVER_ROWS) edf__run_job(&list[i], t, parts, w);
-    if (threads > 1) w->took = edf__now() - begin;
-    for (int i = 0; i < n; i++) {
-      if (list[i].work != EDF__OVER_ROWS) continue;
-#ifdef _OPENMP
-#pragma omp barrier
-#endif
-      begin = edf__now();
-      edf__run_job(&list[i], t, parts, w);
-      w->took += edf__now() - begin;
-    }
+    edf__run_list_of(list, n, omp_get_thread_num(), omp_get_num_threads());
+    edf__note_times(edf__now() - start, threads);
+    return;
   }
-  if (threads > 1) edf__note_times(edf__now() - start, threads);
+#endif
+  edf__run_list_of(list, n, 0, 1);
 }
 
 static void edf__zero_nest(const edf_nest *t, int k, edf_real *out) {
@@ -3925,7 +3929,8 @@ void edf_contract(const edf_route *r, int assign, edf_real *out, const edf_real 
     edf__run_nest(&r->nest, r->mask, r->n_mask, out, a, b);
     return;
   }
-  int threads = edf__threads(), cut = threads > 1 ? edf__loop_to_cut(r, threads) : -1;
+  int threads = edf__is_short(r) ? 1 : edf__threads();
+  int cut = threads > 1 ? edf__loop_to_cut(r, threads) : -1;
   edf__job j = { EDF__BY_ROW, NULL, 0, assign, edf__fixed, cut, 1, out, a, b, r };
   edf__run_jobs(&j, 1, cut < 0 ? 1 : threads);
 }
