@@ -420,17 +420,21 @@ static unsigned width_of(const nest &k) {
   return wide;
 }
 
+/* Lets loop i run backwards. */
+static void reverse(edf_nest *t, int i) {
+  edf_loop *l = &t->loop[i];
+  for (int x = 0; x < 3; x++) {
+    t->start[x] += (l->n - 1) * l->s[x];
+    l->s[x] = -l->s[x];
+  }
+}
+
 /* Runs any nest. o, a and b are on the GPU. */
 static void sums(edf_nest t, int assign, real *o, const real *a, const real *b,
                  const int *winner) {
   for (int i = 0; i < t.n; i++) {
-    edf_loop *l = &t.loop[i];
-    if (l->n == 0) return;
-    if (l->s[EDF_OUT] >= 0) continue;
-    for (int x = 0; x < 3; x++) {        /* It runs backwards: no stride in out is negative.  */
-      t.start[x] += (l->n - 1) * l->s[x];
-      l->s[x] = -l->s[x];
-    }
+    if (t.loop[i].n == 0) return;
+    if (t.loop[i].s[EDF_OUT] < 0) reverse(&t, i);    /* No stride in out is negative.         */
   }
   nest k = nest_of(t, assign);
   k.wide = width_of(k);
@@ -529,14 +533,25 @@ static edf_nest panel_of(edf_route *r, int x, int side, size_t *size) {
 
 /* Makes a table of the addresses of all matrices, for several loops outside. */
 __global__ static void pointers_kernel(const real **p, const real *c, const real *a,
-                                       const real *b, edf_nest t, size_t n) {
+                                       const real *b, edf_nest t, size_t n, size_t pitch) {
   for (EACH(i, n)) {
     ptrdiff_t at[3] = { 0, 0, 0 };
     walk(t, 1, i, at, NULL);
     p[i] = c + at[EDF_OUT];
-    p[n + i] = a + at[EDF_A];
-    p[2 * n + i] = b + at[EDF_B];
+    p[pitch + i] = a + at[EDF_A];
+    p[2 * pitch + i] = b + at[EDF_B];
   }
+}
+
+/* Returns how a table of matrices is multiplied. tf32 and bf16 want each at 16 bytes. */
+static cublasComputeType_t compute_of(const edf_nest &outside, real *const at[3]) {
+  int aligned = 1;
+  for (int x = 0; x < 3; x++) {
+    aligned &= (uintptr_t)at[x] % 16 == 0;
+    for (int i = 0; i < outside.n; i++)
+      aligned &= outside.loop[i].s[x] * (ptrdiff_t)sizeof(real) % 16 == 0;
+  }
+  return aligned || sizeof(real) == 8 ? gpu.compute : CUBLAS_COMPUTE_32F;
 }
 
 /* cuBLAS is column-major. A tall matrix is as it expects, a wide one is the transpose. A wide
@@ -549,10 +564,13 @@ static void gemm(const edf_route *r, real *const p[3], real beta) {
   real *at[3];
   size_t n = 1;
   outside.n = r->first[0];
-  for (int i = 0; i < outside.n; i++) n *= (size_t)outside.loop[i].n;
+  for (int i = 0; i < outside.n; i++) {
+    n *= (size_t)outside.loop[i].n;
+    if (outside.loop[i].s[EDF_OUT] < 0) reverse(&outside, i);
+  }
   for (int x = 0; x < 3; x++) {
     m[x] = edf_matrix_of(r, x);
-    at[x] = p[x] + r->nest.start[x];
+    at[x] = p[x] + outside.start[x];
     if (outside.n) batch[x] = outside.loop[0].s[x];
   }
   int tall = m[EDF_OUT].tall, first = tall ? EDF_A : EDF_B, second = tall ? EDF_B : EDF_A;
@@ -561,19 +579,20 @@ static void gemm(const edf_route *r, real *const p[3], real beta) {
   int rows = (int)r->extent[tall ? 0 : 1], columns = (int)r->extent[tall ? 1 : 0];
   int k = (int)r->extent[2], step = (int)m[EDF_OUT].step;
   int step_1 = (int)m[first].step, step_2 = (int)m[second].step;
-  if (outside.n <= 1) {
+  if (outside.n <= 1 && batch[EDF_A] >= 0 && batch[EDF_B] >= 0) {
     CB(cublasGemmStridedBatchedEx(gpu.blas, op_1, op_2, rows, columns, k, &r->nest.alpha,
        at[first], type, step_1, batch[first], at[second], type, step_2, batch[second], &beta,
        at[EDF_OUT], type, step, batch[EDF_OUT], (int)n, gpu.compute, CUBLAS_GEMM_DEFAULT));
     return;
   }
-  const real **table = (const real **)scratch(POINTERS, 3 * n * sizeof *table);
-  const void *const *of_1 = (const void *const *)(table + (size_t)first * n);
-  const void *const *of_2 = (const void *const *)(table + (size_t)second * n);
-  RUN(pointers_kernel, n, table, at[EDF_OUT], at[EDF_A], at[EDF_B], outside, n);
+  size_t pitch = (n + 31) / 32 * 32;     /* Each of the three tables is aligned.              */
+  const real **table = (const real **)scratch(POINTERS, 3 * pitch * sizeof *table);
+  const void *const *of_1 = (const void *const *)(table + (size_t)first * pitch);
+  const void *const *of_2 = (const void *const *)(table + (size_t)second * pitch);
+  RUN(pointers_kernel, n, table, at[EDF_OUT], at[EDF_A], at[EDF_B], outside, n, pitch);
   CB(cublasGemmBatchedEx(gpu.blas, op_1, op_2, rows, columns, k, &r->nest.alpha, of_1,
      type, step_1, of_2, type, step_2, &beta, (void *const *)table, type, step, (int)n,
-     gpu.compute, CUBLAS_GEMM_DEFAULT));
+     compute_of(outside, at), CUBLAS_GEMM_DEFAULT));
 }
 
 static void product(const edf_route *route, int assign, real *o, real *a, real *b) {

@@ -64,6 +64,7 @@ agrees agrees float 'CUDASHIM_LEAKS=1 CUDASHIM_STATS=1' 1e-5
 agrees reversed float 'CUDASHIM_LEAKS=1 CUDASHIM_ORDER=rev' 1e-5
 agrees eager-copies float 'CUDASHIM_LAZY=0 CUDASHIM_ORDER=7 CUDASHIM_REUSE=1' 1e-5
 agrees not-recorded float 'EDF_GRAPHS=0 CUDASHIM_REUSE=1' 1e-5
+agrees tf32 float EDF_PRECISION=tf32 1e-5 'heads gemm_conv'
 for each in reversed eager-copies not-recorded; do
   cmp -s "$out/agrees-agrees" "$out/agrees-$each" || not_ok "same-bits-$each" 'other bits'
 done
@@ -91,7 +92,7 @@ if has python3; then
   unset EDF_DEVICE
   rm -f "$out/cpu" "$out/gpu" "$out/numbered"  # they are large
   grep 'is CPU code' "$out/texts.err" > "$out/log" && not_ok texts-kernels 'C code' "$out/log"
-  grep -q '^cudashim: gemms 156$' "$out/texts.err" || not_ok texts-gemms 'not 156 gemms'
+  grep -q '^cudashim: gemms 204$' "$out/texts.err" || not_ok texts-gemms 'not 204 gemms'
   sed -n 's/<.*>//; s/^cudashim: kernel \([a-z_]*\).*/\1/p' "$out/texts.err" \
     "$out/agrees-agrees.err" | sort -u > "$out/ran"
   grep -oE '(RUN|RUN_ROWS|GRID)\([a-z_]+_kernel' edf_cuda.cu | sed 's/.*(//' | sort -u |

@@ -538,6 +538,20 @@ static void gemm_conv(void) {
   say_parameters();
 }
 
+/* ---- Heads of 10 numbers: no matrix but the first ones begins at a multiple of 16 bytes. */
+static void heads(void) {
+  Input *in = edf_input("x[b,48,30]"), *label = edf_input("y[b]");
+  AttentionParams a = edf_attention_params(30, 3);
+  CompNode *h = Einsum("h[b,j] = 0.02 z[b,T,j]", Attention(a, in));
+  CompNode *loss = SoftmaxLogLoss(Affine(edf_affine_params(30, 4), h), label);
+  for (int i = 0; i < 4; i++) {
+    step(loss, i ? 5 : 3, 4);
+    SGD((real)0.5);
+    say(loss);
+  }
+  say_parameters();
+}
+
 /* ---- A computed label that is no class gives NaN on the GPU. On the CPU it is an error. */
 static void no_class(void) {
   static real x[2 * 3], y[2] = { 1, 2 };
@@ -577,7 +591,7 @@ static const model models[] = {
   { "rebuilt", rebuilt, SMALL }, { "nan", nan_through, SMALL }, { "stale", stale, SMALL },
   { "reversed", reversed, SMALL }, { "grown", grown, SMALL }, { "masked", masked, SMALL },
   { "again", again, SMALL }, { "looked", looked, SMALL }, { "gemm_conv", gemm_conv, LARGE },
-  { "no_class", no_class, ASKED }
+  { "heads", heads, LARGE }, { "no_class", no_class, ASKED }
 };
 
 static int is_wanted(const model *m, int n, char **names) {

@@ -85,6 +85,7 @@ struct Gemm {
   double beta;
   size_t size;                               /* of a number                                   */
   Here here;
+  int at_16;                                 /* 1 if each matrix has to be at 16 bytes        */
 };
 
 #ifdef __clang__
@@ -127,7 +128,8 @@ inline char *add_runs(std::vector<Run> *runs, const Gemm &g, const char *name, c
   std::string what = "gemm: matrix " + std::string(name);
   size_t n = ((size_t)(columns - 1) * (size_t)ld + (size_t)rows) * g.size;
   char *at = device_bytes(p, n, what.c_str(), g.here);
-  if ((size_t)p % g.size) fatal(g.here, "%s is not aligned: %p", what.c_str(), p);
+  if ((size_t)p % g.size || (g.at_16 && !is_at_16(p)))
+    fatal(g.here, "%s is not aligned: %p", what.c_str(), p);
   for (int j = 0; j < columns; j++) {
     char *begin = at + (size_t)j * (size_t)ld * g.size;
     runs->push_back(Run{ begin, begin + (size_t)rows * g.size, *name == 'C' });
@@ -203,10 +205,11 @@ CUDASHIM_API cublasStatus_t cublasGemmStridedBatchedEx(
     cudaDataType type_c, int ldc, long long stride_c, int batch, cublasComputeType_t compute,
     cublasGemmAlgo_t, cudashim::Here here = {}) {
   CUDASHIM_BLAS(handle, here);
-  cudashim::Gemm g = { ta, tb, m, n, k, lda, ldb, ldc, batch, 0, 0, 0, here };
+  cudashim::Gemm g = { ta, tb, m, n, k, lda, ldb, ldc, batch, 0, 0, 0, here, 0 };
   cublasStatus_t status = cudashim::check_gemm(&g, alpha, beta, type_a, type_b, type_c,
                                                compute);
   cudashim::Batch all;
+  if (stride_a < 0 || stride_b < 0 || stride_c < 0) return CUBLAS_STATUS_INVALID_VALUE;
   for (int b = 0; !status && b < batch; b++) {
     long long bytes = (long long)g.size * b;
     all.a.push_back((char *)A + stride_a * bytes);
@@ -216,7 +219,7 @@ CUDASHIM_API cublasStatus_t cublasGemmStridedBatchedEx(
   return status ? status : cudashim::submit_gemm(handle, g, [all] { return all; });
 }
 
-/* The arrays of addresses are read when the gemm runs. */
+/* The arrays of addresses are read when the gemm runs. tf32 and bf16 want 16-byte addresses. */
 CUDASHIM_API cublasStatus_t cublasGemmBatchedEx(
     cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
     const void *alpha, const void *const A[], cudaDataType type_a, int lda,
@@ -224,7 +227,7 @@ CUDASHIM_API cublasStatus_t cublasGemmBatchedEx(
     cudaDataType type_c, int ldc, int batch, cublasComputeType_t compute, cublasGemmAlgo_t,
     cudashim::Here here = {}) {
   CUDASHIM_BLAS(handle, here);
-  cudashim::Gemm g = { ta, tb, m, n, k, lda, ldb, ldc, batch, 0, 0, 0, here };
+  cudashim::Gemm g = { ta, tb, m, n, k, lda, ldb, ldc, batch, 0, 0, 0, here, 0 };
   cublasStatus_t status = cudashim::check_gemm(&g, alpha, beta, type_a, type_b, type_c,
                                                compute);
   if (status) return status;
@@ -232,6 +235,9 @@ CUDASHIM_API cublasStatus_t cublasGemmBatchedEx(
   char **a = (char **)cudashim::device_bytes(A, bytes, "gemm: the addresses of A", here);
   char **b = (char **)cudashim::device_bytes(B, bytes, "gemm: the addresses of B", here);
   char **c = (char **)cudashim::device_bytes(C, bytes, "gemm: the addresses of C", here);
+  int at_16 = cudashim::is_at_16(A) && cudashim::is_at_16(B) && cudashim::is_at_16(C);
+  if (!at_16) return CUBLAS_STATUS_NOT_SUPPORTED;
+  g.at_16 = compute == CUBLAS_COMPUTE_32F_FAST_16BF || compute == CUBLAS_COMPUTE_32F_FAST_TF32;
   return cudashim::submit_gemm(handle, g, [=] {
     return cudashim::Batch{ { a, a + batch }, { b, b + batch }, { c, c + batch } };
   });

@@ -132,6 +132,24 @@ static void capture_without_a_workspace() {
 static void batches_that_overlap() { product(4, 4, 4, 15, 2, b), wait(); }
 static void product_in_place() { product(4, 4, 4, 0, 1, a + 8), wait(); }
 
+/* Two products of 2 x 2, by tables of addresses at `at` in b. The matrices begin at a + first. */
+static void by_tables(size_t at, int first, cublasComputeType_t compute) {
+  const float *p[6] = { b + 100, b + 104, a + first, a + 8, a + 16, a + 24 }, one = 1, zero = 0;
+  float **table = (float **)((char *)b + at);
+  CU(cudaMemcpyAsync(table, p, sizeof p, cudaMemcpyHostToDevice, stream));
+  CU(cublasGemmBatchedEx(blas, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &one, (void **)(table + 2),
+                         CUDA_R_32F, 2, (void **)(table + 4), CUDA_R_32F, 2, &zero,
+                         (void **)table, CUDA_R_32F, 2, 2, compute, CUBLAS_GEMM_DEFAULT));
+  wait();
+}
+static void tables() {
+  by_tables(0, 0, CUBLAS_COMPUTE_32F_FAST_TF32);
+  by_tables(16, 1, CUBLAS_COMPUTE_32F);
+}
+static void table_at_8_bytes() { by_tables(8, 0, CUBLAS_COMPUTE_32F); }
+static void tf32_at_4_bytes() { by_tables(0, 1, CUBLAS_COMPUTE_32F_FAST_TF32); }
+static void batches_backwards() { product(4, 4, 4, -16, 2, b + 16); }
+
 #define MISTAKE(name, setting, words) { #name, setting, words, name }
 static const struct { const char *name, *setting, *words; void (*run)(); } mistakes[] = {
   MISTAKE(follow_a_device_address, "", "host code touches .* 1000 bytes of device memory"),
@@ -147,7 +165,10 @@ static const struct { const char *name, *setting, *words; void (*run)(); } mista
   MISTAKE(allocate_in_a_capture, "", "not permitted when stream is capturing"),
   MISTAKE(capture_without_a_workspace, "", "captured gemm without cublasSetWorkspace"),
   MISTAKE(batches_that_overlap, "", "C overlaps itself"),
-  MISTAKE(product_in_place, "", "C overlaps itself, or A or B")
+  MISTAKE(product_in_place, "", "C overlaps itself, or A or B"),
+  MISTAKE(table_at_8_bytes, "", "wrong"),
+  MISTAKE(tf32_at_4_bytes, "", "matrix A is not aligned"),
+  MISTAKE(batches_backwards, "", "wrong")
 };
 
 int main(int argc, char **argv) {
@@ -167,6 +188,7 @@ int main(int argc, char **argv) {
   if (*name) return strcmp(name, "list") != 0;
   kernels();
   graphs();
+  tables();
   CU(cublasDestroy(blas));
   CU(cudaFree(a));
   CU(cudaFreeAsync(b, stream));

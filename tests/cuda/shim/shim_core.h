@@ -225,6 +225,12 @@ inline Block *block_of(const char *bytes) {
   return b && bytes <= b->bytes + b->size ? b : NULL;
 }
 
+/* Blocks of a GPU are aligned to 256 bytes. Returns 1 if p has these 16 there. */
+inline int is_at_16(const void *p) {
+  const Block *b = block_before(bytes_at(p));
+  return b && (bytes_at(p) - b->bytes) % 16 == 0;
+}
+
 inline std::string describe(const void *p) {
   const Block *b = block_before(bytes_at(p));
   if (!b) return "host memory";
