@@ -72,23 +72,21 @@ static struct {
   size_t ring_used;
   cudaEvent_t ring_sent;                 /* after the last copy from the ring                 */
   u64 draws_sent[2];                     /* edf.seed and edf.draws, for Dropout               */
+  cudaMemPool_t pool;
 } gpu;
 
-/* Prints a message, and the node that runs. Exits without another call of CUDA. */
+/* Raises an error with the node that runs, without another call of CUDA. */
 [[noreturn]] static void fail(const char *format, ...) {
+  char text[1000];
   va_list args;
   va_start(args, format);
-  fprintf(stderr, "edf: ");
-  vfprintf(stderr, format, args);
+  vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  if (edf.direction && edf.at >= 0 && edf.at < edf.n_compnodes) {
-    const edf_node *y = edf.compnodes[edf.at];
-    const char *pass = edf.direction > 0 ? "forward" : "backward";
-    fprintf(stderr, "\n  in %s of %s, built at %s:%d", pass, y->name, y->file, y->line);
-  }
-  fprintf(stderr, "\n");
-  fflush(stdout);
-  exit(1);
+  gpu.recording = gpu.collecting = 0;
+  if (!edf.direction || edf.at < 0 || edf.at >= edf.n_compnodes) edf_stop("edf: %s", text);
+  const edf_node *y = edf.compnodes[edf.at];
+  edf_stop("edf: %s\n  in %s of %s, built at %s:%d", text,
+           edf.direction > 0 ? "forward" : "backward", y->name, y->file, y->line);
 }
 
 static void cuda_check(cudaError_t error, const char *call, int line) {
@@ -1717,7 +1715,7 @@ static void choose_precision(void) {
 static edf_device_table *open_gpu(void) {
   const char *asked = getenv("EDF_DEVICE"), *graphs = getenv("EDF_GRAPHS");
   cudaDeviceProp p;
-  cudaMemPool_t pool;
+  cudaFuncAttributes kernel;
   size_t workspace = (size_t)32 << 20;
   u64 all = ~0ull;
   int n = 0, which = 0;                  /* An error leaves n as it is.                       */
@@ -1729,6 +1727,7 @@ static edf_device_table *open_gpu(void) {
   cudaError_t error = cudaGetDeviceCount(&n);
   if (error == cudaSuccess && n == 0) error = cudaErrorNoDevice;
   if (error == cudaSuccess) error = cudaFree(NULL);          /* This opens a context.         */
+  if (error == cudaSuccess) error = cudaFuncGetAttributes(&kernel, count_kernel);
   if (error != cudaSuccess) {
     cudaGetLastError();
     if (!strcmp(asked, "cuda")) fail("no usable GPU (%s)", cudaGetErrorString(error));
@@ -1739,8 +1738,8 @@ static edf_device_table *open_gpu(void) {
   CU(cudaGetDeviceProperties(&p, which));
   gpu.processors = p.multiProcessorCount;
   gpu.graphs = !graphs || strcmp(graphs, "0");
-  CU(cudaDeviceGetDefaultMemPool(&pool, which));     /* It keeps memory that is freed.        */
-  CU(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
+  CU(cudaDeviceGetDefaultMemPool(&gpu.pool, which)); /* It keeps memory that is freed.        */
+  CU(cudaMemPoolSetAttribute(gpu.pool, cudaMemPoolAttrReleaseThreshold, &all));
   CU(cudaStreamCreateWithFlags(&gpu.stream, cudaStreamNonBlocking));
   CU(cudaMallocHost((void **)&gpu.ring, RING));
   CU(cudaEventCreateWithFlags(&gpu.ring_sent, cudaEventDisableTiming));
@@ -1778,6 +1777,7 @@ extern "C" void edf_cuda_close(void) {
   CB(cublasDestroy(gpu.blas));
   CU(cudaFree(gpu.workspace));
   CU(cudaStreamDestroy(gpu.stream));
+  CU(cudaMemPoolTrimTo(gpu.pool, 0));
   memset(&gpu, 0, sizeof gpu);
   if (edf_device == &table) edf_device = NULL;
   edf_open_device = open_gpu;

@@ -146,14 +146,20 @@ for call in cudaMallocHost:1 cublasCreate:1 cudaMemcpyAsync:4 cudaLaunchKernel:9
 do
   name=${call%:*} words="^edf: $name.* failed"
   [ $name != cudaLaunchKernel ] || words='^edf: [a-z_]*_kernel.* failed'
-  says fails-$name CUDASHIM_FAIL=$call 1 "$words"
+  says fails-$name CUDASHIM_FAIL=$call 134 "$words"
 done
 says no-GPU CUDASHIM_DEVICES=0 0 'no CUDA-capable device.*running on the CPU'
-says no-GPU-but-asked 'CUDASHIM_DEVICES=0 EDF_DEVICE=cuda' 1 'no usable GPU'
+says no-code-for-this-GPU CUDASHIM_FAIL=cudaFuncGetAttributes:1 0 'running on the CPU'
+says no-GPU-but-asked 'CUDASHIM_DEVICES=0 EDF_DEVICE=cuda' 134 'no usable GPU'
 "$out/small.float" no_class 2> /dev/null | grep -q nan || not_ok no-class 'no NaN'
-says wrong-device EDF_DEVICE=gpu 1 'EDF_DEVICE is gpu: expected auto, cpu or cuda'
-says wrong-precision EDF_PRECISION=fp16 1 'EDF_PRECISION is fp16'
-says little-memory CUDASHIM_MEM=33556000 1 'cudaMallocAsync.* failed.*out of memory'
+says wrong-device EDF_DEVICE=gpu 134 'EDF_DEVICE is gpu: expected auto, cpu or cuda'
+says wrong-precision EDF_PRECISION=fp16 134 'EDF_PRECISION is fp16'
+says little-memory CUDASHIM_MEM=33556000 134 'cudaMallocAsync.* failed.*out of memory'
+if has python3; then                           # the program's own EDF_PANIC
+  printf '%s\n' 'W[2,2]' --- 'y[i] = W[i,J]' END | CUDASHIM_FAIL=cublasCreate:1 EDF_DEVICE=cuda \
+    "$out/texts" train 2> "$out/log" | grep -q '^error edf: cublasCreate.* failed' &&
+    ok panic || not_ok panic 'EDF_PANIC was not called' "$out/log"
+fi
 EDF_DEVICE=cpu CUDASHIM_STATS=1 "$out/small.float" mlp 2>&1 > "$out/log" |
   grep -q 'api [1-9]' && not_ok cpu 'EDF_DEVICE=cpu calls CUDA' || ok cpu
 

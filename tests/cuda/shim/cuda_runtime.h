@@ -176,6 +176,14 @@ CUDASHIM_API cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int) {
   return cudaSuccess;
 }
 
+/* Every kernel is there, unless CUDASHIM_FAIL says that this call fails. */
+struct cudaFuncAttributes { int numRegs; };
+template <class F> CUDASHIM_API cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, F *) {
+  CUDASHIM_ENTER(ANYTIME);
+  *a = { 32 };
+  return cudaSuccess;
+}
+
 /* ---- Memory */
 
 typedef struct CUmemPool_st *cudaMemPool_t;
@@ -189,6 +197,12 @@ CUDASHIM_API cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int) {
 }
 CUDASHIM_API cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *) {
   CUDASHIM_ENTER(ANYTIME);
+  return cudaSuccess;
+}
+/* What cudaFreeAsync frees stays in the pool until this call. */
+CUDASHIM_API cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t) {
+  CUDASHIM_ENTER(ANYTIME);
+  cudashim::state().live.erase(&cudashim::streams());
   return cudaSuccess;
 }
 
@@ -227,6 +241,7 @@ CUDASHIM_API cudaError_t cudaFreeAsync(void *p, cudaStream_t stream, cudashim::H
   CUDASHIM_ENTER(NOT_IN_CAPTURE);
   cudashim::run_all(cudashim::live_stream(stream, "cudaFreeAsync", here));
   cudashim::give_back(p, 0, "cudaFreeAsync", here);
+  cudashim::born(&cudashim::streams(), "memory in the pool", here);
   return cudaSuccess;
 }
 
