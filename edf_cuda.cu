@@ -418,6 +418,155 @@ static unsigned width_of(const nest &k) {
   return wide;
 }
 
+/* ---- The same kernel with the loops in registers, for at most 6 outer and 3 summed loops,
+   whose offsets are below 2^31. A product and a shift take the place of a division: x / n is
+   (x magic / 2^32 + x) / 2^shift for x < 2^31. A guard is one more stride of the loops: the
+   position, less of_d times the step of d. */
+struct divisor { unsigned n, magic, shift; };
+struct short_loop { divisor by; int s[3], left[2]; };
+struct short_nest {
+  short_loop outer[6], inner[3];         /* from [0], the slowest                             */
+  unsigned outs, terms, part;            /* blockIdx.y adds up one part of the terms          */
+  unsigned wide, shift;                  /* wide is 2^shift                                   */
+  int assign, first_b;                   /* first_b: the number of a window's first entry     */
+  real alpha;
+  struct { divisor of_p; unsigned n; int s[3]; } guard[2];
+};
+
+static divisor divisor_of(unsigned n) {
+  divisor d = { n, 0, 0 };
+  while ((1ull << d.shift) < n) d.shift++;
+  d.magic = (unsigned)((((1ull << d.shift) - n) << 32) / n + 1);
+  return d;
+}
+__device__ static unsigned divide(unsigned x, const divisor &d) {
+  return (__umulhi(x, d.magic) + x) >> d.shift;
+}
+
+template <int N, int GUARDS>
+__device__ void walk_short(const short_loop *l, unsigned i, int at[3], int left[2]) {
+  for (int k = N - 1; k >= 0; k--) {
+    unsigned rest = k ? divide(i, l[k].by) : 0;
+    int r = (int)(i - rest * l[k].by.n);
+    i = rest;
+    for (int x = 0; x < 3; x++) at[x] += r * l[k].s[x];
+    for (int g = 0; g < GUARDS; g++) left[g] += r * l[k].left[g];
+  }
+}
+
+/* A template has no shared memory in the emulation. */
+__device__ static real *shared_numbers(void) {
+  __shared__ real shared[MOST_THREADS];
+  return shared;
+}
+
+/* SHAPE has three digits: the outer loops, the summed loops, and the guards. */
+template <int SHAPE> __global__ void __launch_bounds__(MOST_THREADS)
+short_sum_kernel(real *out, const real *a, const real *b, const int *winner, short_nest k) {
+  const int OUTER = SHAPE / 100, INNER = SHAPE / 10 % 10, GUARDS = SHAPE % 10;
+  unsigned o = threadIdx.x + blockIdx.x * THREADS, row = 0, rows = 1;
+  if (INNER) {
+    o = blockIdx.x * k.wide + (threadIdx.x & (k.wide - 1));
+    row = threadIdx.x >> k.shift;
+    rows = blockDim.x >> k.shift;
+  }
+  unsigned first = blockIdx.y * k.part, last = first + k.part;
+  int base[3] = { 0, 0, k.first_b }, base_left[2] = { 0, 0 };
+  real sum = 0;
+  if (o < k.outs) walk_short<OUTER, GUARDS>(k.outer, o, base, base_left);
+  if (last > k.terms) last = k.terms;
+  for (unsigned i = first + row; o < k.outs && i < last; i += rows) {
+    int at[3] = { base[0], base[1], base[2] }, left[2] = { base_left[0], base_left[1] };
+    int keep = 1;
+    walk_short<INNER, GUARDS>(k.inner, i, at, left);
+    for (int g = 0; g < GUARDS; g++) {
+      unsigned q = divide((unsigned)left[g], k.guard[g].of_p);
+      keep &= left[g] >= 0 && q * k.guard[g].of_p.n == (unsigned)left[g] && q < k.guard[g].n;
+      for (int x = 0; x < 3; x++) at[x] += (int)q * k.guard[g].s[x];
+    }
+    if (!keep || (INNER && winner && winner[at[EDF_A]] != at[EDF_B])) continue;
+    real x = a ? a[at[EDF_A]] : 1;
+    sum += b ? x * b[at[EDF_B]] : x;
+    if (!INNER) break;                   /* There is one term.                                */
+  }
+  if (INNER && rows > 1) sum = block_sum(shared_numbers(), sum, k.wide);
+  if (o >= k.outs || row > 0) return;
+  if (gridDim.y > 1) out[(size_t)blockIdx.y * k.outs + o] = sum;
+  else put(&out[base[EDF_OUT]], k.alpha * sum, k.assign);
+}
+
+/* Adds a loop in front of n others. */
+static void add_short(short_loop *to, int n, const edf_loop &l) {
+  memmove((void *)(to + 1), to, (size_t)n * sizeof *to);
+  *to = { divisor_of((unsigned)l.n), { (int)l.s[0], (int)l.s[1], (int)l.s[2] }, { 0, 0 } };
+}
+
+/* Writes k in its short form. Returns its shape, or 0 if it has none. */
+static int shorten(const nest &k, int has_winner, int first_b, short_nest *f) {
+  const edf_loop none = { 1, { 0, 0, 0 }, NULL };
+  ptrdiff_t reach[3] = { 0, 0, 0 };
+  int n[2] = { 0, 0 }, guards = k.n_guard ? 2 : 0;
+  memset((void *)f, 0, sizeof *f);
+  for (int i = k.t.n - 1; i >= 0; i--) {
+    const edf_loop &l = k.t.loop[i];
+    int outer = l.s[EDF_OUT] != 0, used = 0;
+    for (int g = 0; g < k.n_guard; g++) used += (k.g[g].p == i) + (k.g[g].d == i);
+    if (l.n == 1 && !used) continue;
+    if (n[outer] == (outer ? 6 : 3) || used > 1) return 0;
+    short_loop *to = outer ? f->outer : f->inner;
+    add_short(to, n[outer]++, l);
+    for (int g = 0; g < k.n_guard && g < 2; g++)
+      to->left[g] = k.g[g].p == i ? 1 : k.g[g].d == i ? -(int)k.g[g].of_d : 0;
+    for (int x = 0; x < 3; x++) reach[x] += (l.n - 1) * std::abs(l.s[x]);
+  }
+  for (int g = 0; g < guards; g++) {
+    guard of = { 0, 0, 1, 0, 1, { 0, 0, 0 } };
+    if (g < k.n_guard) of = k.g[g];
+    f->guard[g] = { divisor_of(of.of_p), of.n, { (int)of.s[0], (int)of.s[1], (int)of.s[2] } };
+    for (int x = 0; x < 3; x++) reach[x] += (of.n - 1) * std::abs(of.s[x]);
+  }
+  for (int x = 0; x < 3; x++) if (reach[x] > INT_MAX) return 0;
+  if (k.n_guard > 2 || k.outs > INT_MAX || k.terms > INT_MAX) return 0;
+  int outer = guards || n[1] > 3 ? 6 : n[1] ? n[1] : 1;
+  int inner = guards || n[0] > 1 ? 3 : n[0] || has_winner;
+  while (n[1] < outer) add_short(f->outer, n[1]++, none);
+  while (n[0] < inner) add_short(f->inner, n[0]++, none);
+  f->outs = (unsigned)k.outs;
+  f->terms = f->part = (unsigned)k.terms;
+  f->wide = k.wide;
+  while (1u << f->shift < k.wide) f->shift++;
+  f->assign = k.assign;
+  f->first_b = first_b;
+  f->alpha = k.t.alpha;
+  return 100 * outer + 10 * inner + guards;
+}
+
+static void run_short(int shape, dim3 blocks, unsigned threads, real *o, const real *a,
+                      const real *b, const int *winner, const short_nest &f) {
+#define SHAPE(s) \
+  case s: GRID((short_sum_kernel<s>), blocks, threads, o, a, b, winner, f); break
+  switch (shape) {
+    SHAPE(100); SHAPE(110); SHAPE(130); SHAPE(200); SHAPE(210); SHAPE(230); SHAPE(300);
+    SHAPE(310); SHAPE(330); SHAPE(600); SHAPE(610); SHAPE(630); SHAPE(632);
+  }
+}
+
+/* Returns the nest that adds up the parts of each sum, which lie in `a` one after the other. */
+static edf_nest sum_of_parts(const nest &k, size_t parts) {
+  edf_nest t = k.t;
+  ptrdiff_t dense = 1;
+  t.n = 0;
+  memset(t.start, 0, sizeof t.start);
+  for (int i = k.t.n - 1; i >= 0; i--) {
+    const edf_loop &l = k.t.loop[i];
+    if (!l.s[EDF_OUT]) continue;
+    t.loop[t.n++] = { l.n, { l.s[EDF_OUT], dense, 0 }, NULL };
+    dense *= l.n;
+  }
+  t.loop[t.n++] = { (ptrdiff_t)parts, { 0, dense, 0 }, NULL };
+  return t;
+}
+
 /* Lets loop i run backwards. */
 static void reverse(edf_nest *t, int i) {
   edf_loop *l = &t->loop[i];
@@ -427,7 +576,9 @@ static void reverse(edf_nest *t, int i) {
   }
 }
 
-/* Runs any nest. o, a and b are on the GPU. */
+/* Runs any nest. o, a and b are on the GPU. A few long sums are split, so that each processor
+   has a part, and the parts are added in their order. */
+enum { LONG_SUM = 8192 };                /* terms of a part, at least                         */
 static void sums(edf_nest t, int assign, real *o, const real *a, const real *b,
                  const int *winner) {
   for (int i = 0; i < t.n; i++) {
@@ -442,7 +593,21 @@ static void sums(edf_nest t, int assign, real *o, const real *a, const real *b,
   a += t.start[EDF_A];
   if (winner) winner += t.start[EDF_A];
   if (b) b += t.start[EDF_B];
-  GRID(sum_kernel, blocks, threads, o, a, b, winner, k);
+  short_nest f;
+  int shape = shorten(k, winner != NULL, winner ? (int)t.start[EDF_B] : 0, &f);
+  if (!shape) {
+    GRID(sum_kernel, blocks, threads, o, a, b, winner, k);
+    return;
+  }
+  size_t parts = std::min((size_t)gpu.processors * 2 / blocks, k.terms / LONG_SUM);
+  if (parts < 2 || winner || k.n_guard) {
+    run_short(shape, blocks, threads, o, a, b, winner, f);
+    return;
+  }
+  real *partial = (real *)scratch(PARTIAL, parts * k.outs * sizeof(real));
+  f.part = (f.terms + (unsigned)parts - 1) / (unsigned)parts;
+  run_short(shape, dim3(blocks, (unsigned)parts), threads, partial, a, b, NULL, f);
+  sums(sum_of_parts(k, parts), assign, o, partial, NULL, NULL);
 }
 
 /* ---- Terms with masks: one thread an entry. The loops keep their order and direction, since

@@ -145,7 +145,7 @@ for call in cudaMallocHost:1 cublasCreate:1 cudaMemcpyAsync:4 cudaLaunchKernel:9
   cudaStreamSynchronize:1 cudaStreamBeginCapture:1 cudaGraphInstantiate:1 cudaGraphLaunch:2
 do
   name=${call%:*} words="^edf: $name.* failed"
-  [ $name != cudaLaunchKernel ] || words='^edf: [a-z_]*_kernel.* failed'
+  [ $name != cudaLaunchKernel ] || words='^edf: [(a-z_]*_kernel.* failed'
   says fails-$name CUDASHIM_FAIL=$call 134 "$words"
 done
 says no-GPU CUDASHIM_DEVICES=0 0 'no CUDA-capable device.*running on the CPU'

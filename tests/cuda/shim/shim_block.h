@@ -281,6 +281,10 @@ void launch(const char *name, Here here, void (*kernel)(P...), dim3 grid, unsign
 #define LAUNCH(kernel, grid, block, ...) \
   cudashim::launch(#kernel, cudashim::Here(), kernel, grid, block, __VA_ARGS__)
 
+inline unsigned __umulhi(unsigned x, unsigned y) {
+  return (unsigned)((unsigned long long)x * y >> 32);
+}
+
 /* ---- Barriers and the shuffle. All lanes of a warp take part in a shuffle. */
 
 inline void __syncthreads(cudashim::Here here = {}) {
