@@ -14,7 +14,7 @@ NR == FNR { right[$1] = $0; next }
   if (n != NF) { print $1 ": " NF " words, expected " n; bad = 1; next }
   for (i = 2; i <= NF; i++) {
     if (r[i] == $i) continue
-    if (r[i] ~ /^[-0-9]/ && $i ~ /^[-0-9]/ && is_close(r[i], $i)) continue
+    if (r[i] ~ /^-?[0-9]/ && $i ~ /^-?[0-9]/ && is_close(r[i], $i)) continue
     print $1 ": word " i " is " $i ", expected " r[i]
     bad = 1
     next
