@@ -706,6 +706,30 @@ __global__ static void pointers_kernel(const real **p, const real *c, const real
   }
 }
 
+/* Returns the table. It depends on addresses and strides alone, so it is kept. Only a pass that
+   is recorded cannot keep one: it makes the table again in each step. */
+static std::map<std::vector<ptrdiff_t>, array> tables;
+static const real **find_table(const edf_nest &outside, real *const at[3], size_t n,
+                               size_t pitch) {
+  size_t bytes = 3 * pitch * sizeof(real *);
+  const real **table = (const real **)scratch(POINTERS, bytes);
+  std::vector<ptrdiff_t> key;
+  for (int x = 0; x < 3; x++) {
+    key.push_back((ptrdiff_t)at[x]);
+    for (int i = 0; i < outside.n; i++) key.push_back(outside.loop[i].s[x]);
+  }
+  for (int i = 0; i < outside.n; i++) key.push_back(outside.loop[i].n);
+  auto kept = tables.find(key);
+  if (kept != tables.end()) return (const real **)kept->second.at;
+  if (!gpu.recording) table = (const real **)make_room(&tables[key], bytes);
+  RUN(pointers_kernel, n, table, at[EDF_OUT], at[EDF_A], at[EDF_B], outside, n, pitch);
+  return table;
+}
+static void forget_tables(void) {
+  for (auto &t : tables) release(&t.second);
+  tables.clear();
+}
+
 /* Returns how a table of matrices is multiplied. tf32 and bf16 want each at 16 bytes. */
 static cublasComputeType_t compute_of(const edf_nest &outside, real *const at[3]) {
   int aligned = 1;
@@ -749,10 +773,9 @@ static void gemm(const edf_route *r, real *const p[3], real beta) {
     return;
   }
   size_t pitch = (n + 31) / 32 * 32;     /* Each of the three tables is aligned.              */
-  const real **table = (const real **)scratch(POINTERS, 3 * pitch * sizeof *table);
+  const real **table = find_table(outside, at, n, pitch);
   const void *const *of_1 = (const void *const *)(table + (size_t)first * pitch);
   const void *const *of_2 = (const void *const *)(table + (size_t)second * pitch);
-  RUN(pointers_kernel, n, table, at[EDF_OUT], at[EDF_A], at[EDF_B], outside, n, pitch);
   CB(cublasGemmBatchedEx(gpu.blas, op_1, op_2, rows, columns, k, &r->nest.alpha, of_1,
      type, step_1, of_2, type, step_2, &beta, (void *const *)table, type, step, (int)n,
      compute_of(outside, at), CUBLAS_GEMM_DEFAULT));
@@ -1858,6 +1881,7 @@ static void forget(edf_node *x) {
 static void clear(int all) {
   current = NULL;
   flush_updates();
+  forget_tables();
   for (int i = 0; i < edf.n_compnodes; i++) forget(edf.compnodes[i]);
   for (int i = 0; all && i < edf.n_parameters; i++) forget(edf.parameters[i]);
   for (int i = 0; all && i < edf.n_inputs; i++) forget(edf.inputs[i]);
@@ -1935,6 +1959,7 @@ extern "C" void edf_cuda_close(void) {
     for (int k = 0; k < ARRAYS; k++) pull(t.first, (edf_which)k);
   while (!twins.empty()) forget(twins.begin()->first);
   for (array &a : scratches) release(&a);
+  forget_tables();
   drop_recordings();
   CU(cudaStreamSynchronize(gpu.stream));
   CU(cudaFreeHost(gpu.ring));

@@ -130,7 +130,7 @@ example() {                                    # example NAME OPERATIONS
 case $out in /*) ;; *) out=$PWD/$out ;; esac
 example 03_mnist 21
 example 12_slide 20
-example 13_microgpt 157
+example 13_microgpt 151
 
 # ---- What stops a program has a message; without a GPU it runs on the CPU
 
