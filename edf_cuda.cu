@@ -1576,6 +1576,7 @@ struct step {
   real *s;
   size_t n;
   int of_grad;                           /* 1 if the rule changes the gradient                */
+  unsigned first;                        /* of its blocks                                     */
   real c[RULE_NUMBERS];
 };
 struct steps {
@@ -1585,32 +1586,39 @@ struct steps {
 static steps pending;
 static_assert(sizeof(steps) <= 4096, "the arguments of a kernel have at most 4 KB");
 
+/* Returns how many blocks a step has. */
+static unsigned blocks_of(const step &e) { return std::min(blocks_for(e.n), 512u); }
+
 /* m = c0 m + c1 g;  s = c2 s + c3 g^2;  p = c4 p - c5 m / (c6 sqrt(s) + c7). Without m it is g,
    and without s the divisor is 1. For gradients g = c0 g + c1 p + c2 sign(p). */
 __global__ static void update_kernel(steps t) {
-  const step &e = t.of[blockIdx.y];
+  int k = 0;
+  while (k + 1 < t.n && blockIdx.x >= t.of[k + 1].first) k++;
+  const step &e = t.of[k];
+  unsigned blocks = (k + 1 < t.n ? t.of[k + 1].first : gridDim.x) - e.first;
   const real *c = e.c;
-  for (EACH(i, e.n)) {
-    real p = e.p[i], g = e.g[i], divisor = 1;
+  size_t i = (size_t)(blockIdx.x - e.first) * THREADS + threadIdx.x;
+  for (; i < e.n; i += (size_t)blocks * THREADS) {
+    real p = e.p[i], g = e.g[i], m = e.m ? e.m[i] : 0, s = e.s ? e.s[i] : 0, divisor = 1;
     if (e.of_grad) {
       e.g[i] = c[0] * g + c[1] * p + c[2] * (real)((p > 0) - (p < 0));
       continue;
     }
     if (e.s) {
-      e.s[i] = c[2] * e.s[i] + c[3] * g * g;
-      divisor = c[6] * sqrt(e.s[i]) + c[7];
+      e.s[i] = s = c[2] * s + c[3] * g * g;
+      divisor = c[6] * sqrt(s) + c[7];
     }
-    if (e.m) g = e.m[i] = c[0] * e.m[i] + c[1] * g;
+    if (e.m) e.m[i] = g = c[0] * m + c[1] * g;
     e.p[i] = c[4] * p - c[5] * g / divisor;
   }
 }
 
 static void flush_updates(void) {
-  size_t longest = 1;
+  unsigned blocks = 0;
   if (!pending.n || gpu.collecting) return;
-  for (int i = 0; i < pending.n; i++) longest = std::max(longest, pending.of[i].n);
-  dim3 grid(std::min(blocks_for(longest), 512u), (unsigned)pending.n);
-  GRID(update_kernel, grid, THREADS, pending);
+  for (step *e = pending.of; e < pending.of + pending.n; blocks += blocks_of(*e++))
+    e->first = blocks;
+  GRID(update_kernel, blocks, THREADS, pending);
   memset((void *)&pending, 0, sizeof pending);
 }
 
