@@ -841,21 +841,38 @@ static int run(const edf_route *r, int assign, edf_operand out, edf_operand a, e
 
 /* ==== >>maxima  The greatest entry of a window, and its gradient ===========================*/
 
-__global__ static void max_kernel(real *y, int *winner, const real *x, nest k) {
-  for (EACH(o, k.outs)) {
-    ptrdiff_t base[3] = { 0, 0, 0 }, first = 0;
+/* Returns 1 if entry `at` of a window, which is v, wins against `first`, which is `most`. The
+   first of equal ones wins. NaN wins, and of those the last one. */
+__device__ static int beats(real v, int at, real most, int first) {
+  if (v != v) return most == most || at > first;
+  return v > most || (v == most && at < first);
+}
+
+/* An entry of y has one lane, or a warp for a large window. */
+__global__ static void max_kernel(real *y, int *winner, const real *x, unsigned lanes, nest k) {
+  for (EACH(i, k.outs * lanes)) {
+    ptrdiff_t base[3] = { 0, 0, 0 };
+    int first = -1;
     real most = 0;
-    walk(k.t, 1, o, base, NULL);
-    for (size_t i = 0; i < k.terms; i++) {
+    walk(k.t, 1, i / lanes, base, NULL);
+    for (size_t j = i % lanes; j < k.terms; j += lanes) {
       ptrdiff_t at[3] = { base[0], base[1], base[2] };
-      walk(k.t, 0, i, at, NULL);
+      walk(k.t, 0, j, at, NULL);
       real v = x[at[EDF_A]];
-      int wins = i == 0 || v > most || v != v;
-      most = wins ? v : most;
-      first = wins ? at[EDF_B] : first;
+      if (first >= 0 && !beats(v, (int)at[EDF_B], most, first)) continue;
+      most = v;
+      first = (int)at[EDF_B];
     }
+    for (int bit = (int)lanes / 2; bit > 0; bit /= 2) {
+      real v = __shfl_xor_sync(0xffffffffu, most, bit);
+      int at = __shfl_xor_sync(0xffffffffu, first, bit);
+      if (!beats(v, at, most, first)) continue;
+      most = v;
+      first = at;
+    }
+    if (i % lanes) continue;
     y[base[EDF_OUT]] = most;
-    winner[base[EDF_OUT]] = (int)first;
+    winner[base[EDF_OUT]] = first;
   }
 }
 
@@ -881,17 +898,20 @@ static void window(edf_node *y, int backward) {
     std::swap(t.start[EDF_OUT], t.start[EDF_A]);
     const real *dy = dy_of(y);
     real *dx = grad_of(x, &assign);
+    for (int i = 0; i < t.n; i++) if (t.loop[i].s[EDF_OUT] < 0) reverse(&t, i);
+    int all = nest_of(t, 0).outs == x->size;         /* or windows leave entries out          */
     edf_nest zeros = two_loops((ptrdiff_t)x->size, 1, 0, 1, 0, 0);
-    zeros.alpha = 0;                     /* Windows may leave entries out.                    */
-    if (assign) sums(zeros, 1, dx, NULL, NULL, NULL);
-    sums(t, 0, dx, dy, NULL, winner);
+    zeros.alpha = 0;
+    if (assign && !all) sums(zeros, 1, dx, NULL, NULL, NULL);
+    sums(t, assign && all, dx, dy, NULL, winner);
     return;
   }
   const real *v = value_of(x) + t.start[EDF_A];
   ptrdiff_t start = t.start[EDF_OUT];
   nest k = nest_of(t, 1);
   real *to = to_write(y, EDF_VALUE, k.outs == y->size);
-  RUN(max_kernel, k.outs, to + start, winner + start, v, k);
+  unsigned lanes = k.terms < 64 ? 1 : WARP;
+  RUN(max_kernel, k.outs * lanes, to + start, winner + start, v, lanes, k);
 }
 
 /* ==== >>entries  Functions of single entries ===============================================
@@ -1401,20 +1421,31 @@ static void loss_of(edf_node *l, int backward) {
 static const kernel log_loss_here("LogLoss", loss_of);
 static const kernel softmax_log_loss_here("SoftmaxLogLoss", loss_of);
 
-/* ---- ArgMax: the place of the first greatest of order times x. */
+/* ---- ArgMax: the place of the first greatest of order times x. NaN is never greater. */
 __global__ static void argmax_kernel(real *y, const real *x, real order, size_t rows,
-                                     size_t n) {
-  for (EACH(b, rows)) {
-    const real *row = x + b * n;
-    size_t best = 0;
-    for (size_t i = 1; i < n; i++)
-      if (order * row[i] > order * row[best]) best = i;
-    y[b] = (real)best;
+                                     unsigned K) {
+  for (EACH_ROW(b, rows)) {
+    const real *row = x + b * K;
+    real most = -(real)HUGE_VAL;
+    unsigned best = 0;
+    for (EACH_LANE(k, K)) {
+      if (!(order * row[k] > most)) continue;
+      most = order * row[k];
+      best = k;
+    }
+    for (int bit = WARP / 2; bit > 0; bit /= 2) {
+      real v = __shfl_xor_sync(0xffffffffu, most, bit);
+      unsigned at = __shfl_xor_sync(0xffffffffu, best, bit);
+      if (!(v > most || (v == most && at < best))) continue;
+      most = v;
+      best = at;
+    }
+    if (threadIdx.x % WARP == 0) y[b] = row[0] == row[0] ? (real)best : 0;
   }
 }
 static void argmax(edf_node *y, int) {
-  RUN(argmax_kernel, y->size, result_of(y), value_of(y->in[0]), number_of(y, 0, 1), y->size,
-      y->in[0]->size / y->size);
+  size_t rows = y->size, K = y->in[0]->size / rows;
+  RUN_ROWS(argmax_kernel, rows, result_of(y), value_of(y->in[0]), number_of(y, 0, 1));
 }
 static const kernel argmax_here("ArgMax", argmax);
 
@@ -1424,7 +1455,7 @@ static const kernel argmax_here("ArgMax", argmax);
    Scatter adds its entries there. A group is entries that lie together in both, here along j.
    First where_kernel finds the place of each group in the table. Then groups are moved. If
    several groups add to one place, the first of them adds them all up, in their order. So no
-   two threads write one entry. A class that is none is read as NaN, and is written nowhere. */
+   two warps write one entry. A class that is none is read as NaN, and is written nowhere. */
 enum { OUTSIDE = -1, NO_CLASS = -2 };
 struct position {                        /* in a dimension of the table                       */
   const real *by;                        /* the tensor that gives it, or NULL                 */
@@ -1468,18 +1499,23 @@ __global__ static void gather_kernel(real *y, const real *x, const long long *to
   }
 }
 
-__global__ static void scatter_kernel(real *y, const real *x, const long long *to, size_t n,
-                                      size_t length) {
-  for (EACH(i, n)) {
-    size_t g = i / length, k = i % length, first = 0;
+/* A warp looks for the other groups of its place, 32 at a time. */
+__global__ static void scatter_kernel(real *y, const real *x, const long long *to,
+                                      size_t groups, unsigned length) {
+  unsigned lane = threadIdx.x % WARP;
+  for (EACH_ROW(g, groups)) {
     long long at = to[g];
-    real sum = 0;
-    if (at < 0) continue;
-    while (to[first] != at) first++;
-    if (first < g) continue;
-    for (size_t j = g; j < n / length; j++)
-      if (to[j] == at) sum += x[j * length + k];
-    y[(size_t)at + k] += sum;
+    unsigned found = 0;
+    for (size_t j = 0; at >= 0 && !found && j < g; j += WARP)
+      found = __ballot_sync(0xffffffffu, j + lane < g && to[j + lane] == at);
+    if (at < 0 || found) continue;
+    for (size_t j = g; j < groups; j += WARP) {
+      found = __ballot_sync(0xffffffffu, j + lane < groups && to[j + lane] == at);
+      for (; found; found &= found - 1) {
+        const real *from = x + (j + (size_t)__ffs((int)found) - 1) * length;
+        for (EACH_LANE(k, length)) y[(size_t)at + k] += from[k];
+      }
+    }
   }
 }
 
@@ -1561,7 +1597,7 @@ static void look_up(edf_node *y, int backward) {
     return;
   }
   if (assign) CU(cudaMemsetAsync(moved, 0, table->size * sizeof(real), gpu.stream));
-  RUN(scatter_kernel, n, moved, from, to, n, length);
+  RUN(scatter_kernel, groups * WARP, moved, from, to, groups, (unsigned)length);
 }
 static const kernel lookup_here("Lookup", look_up);
 

@@ -301,4 +301,12 @@ T __shfl_xor_sync(unsigned mask, T value, int bits, cudashim::Here here = {}) {
   return value;
 }
 
+/* Bit k is 1 if lane k has a number that is not 0. */
+inline unsigned __ballot_sync(unsigned mask, int number, cudashim::Here here = {}) {
+  unsigned bits = (unsigned)(number != 0) << threadIdx.x % 32;
+  for (int k = 16; k > 0; k /= 2) bits |= __shfl_xor_sync(mask, bits, k, here);
+  return bits;
+}
+inline int __ffs(int x) { return __builtin_ffs(x); }
+
 #endif /* CUDASHIM_BLOCK_H */
