@@ -317,9 +317,9 @@ template <class T> __device__ T block_sum(T *sums, T v, unsigned wide) {
 /* If a or b is NULL, there is no such factor. In the gradient of a maximum the offset in b is
    the number of an entry in its window. The term counts only if that entry is the winner. This
    number begins at start[EDF_B], which is not 0 if a loop runs backwards. */
-__global__ static void __launch_bounds__(MOST_THREADS)
+__global__ static void __launch_bounds__(THREADS)
 sum_kernel(real *out, const real *a, const real *b, const int *winner, nest k) {
-  __shared__ real shared[MOST_THREADS];
+  __shared__ real shared[THREADS];
   unsigned column = threadIdx.x % k.wide, row = threadIdx.x / k.wide;
   unsigned rows = blockDim.x / k.wide;
   size_t o = (size_t)blockIdx.x * k.wide + column;
@@ -596,7 +596,7 @@ static void sums(edf_nest t, int assign, real *o, const real *a, const real *b,
   short_nest f;
   int shape = shorten(k, winner != NULL, winner ? (int)t.start[EDF_B] : 0, &f);
   if (!shape) {
-    GRID(sum_kernel, blocks, threads, o, a, b, winner, k);
+    GRID(sum_kernel, blocks, THREADS, o, a, b, winner, k);
     return;
   }
   size_t parts = std::min((size_t)gpu.processors * 2 / blocks, k.terms / LONG_SUM);

@@ -186,6 +186,9 @@ if ! has nvcc && [ ! -x /usr/local/cuda/bin/nvcc ]; then
   exit $bad
 fi
 
+arch='80 90'
+nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+"$nvcc" --list-gpu-arch | grep -q '^compute_100$' && arch="$arch 100"
 make_run() {                                   # make_run EXAMPLE, in a directory of links
   made=$out/made
   rm -rf "$made"
@@ -193,7 +196,7 @@ make_run() {                                   # make_run EXAMPLE, in a director
   ln -s "$PWD"/Makefile "$PWD"/edf* "$PWD"/examples "$PWD"/tests "$made"
   env -u EDF_DEVICE -u MAKEFLAGS -u MAKELEVEL CUDA_VISIBLE_DEVICES= \
     NVCC_APPEND_FLAGS='-Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror -Xptxas -v' \
-    make -s -C "$made" run CUDA=1 CUDA_ARCH='80 90' EXAMPLE=$1 CFLAGS=-O0 BLAS=none ARGS=
+    make -s -C "$made" run CUDA=1 CUDA_ARCH="$arch" EXAMPLE=$1 CFLAGS=-O0 BLAS=none ARGS=
 }
 
 linked() {                                     # linked REAL EXAMPLE IMPLEMENTATION
