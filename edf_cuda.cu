@@ -130,12 +130,18 @@ struct twin {
   array of[ARRAYS];                      /* by edf_which                                      */
   array own;                             /* what a kernel's forward keeps for its backward    */
   std::vector<char> own_copy;            /* on the host, while a call that looks runs passes  */
+  std::vector<char> sent;                /* the data of an Input that the GPU has             */
 };
 static std::unordered_map<edf_node *, twin> twins;
 
 static void note_written(edf_node *x, int which);
 static void drop_recordings(void);
 static void flush_updates(void);
+
+/* Returns 1 for the data of an Input. A pass sends them. */
+static int is_data(const edf_node *x, int which) {
+  return which == EDF_VALUE && x->kind == EDF_INPUT;
+}
 
 static real *host_of(const edf_node *x, int which) {
   real *const arrays[ARRAYS] = { x->value, x->grad, x->m, x->s };
@@ -196,7 +202,10 @@ static void fetch(void *to, const void *from, size_t bytes) {
    nothing of its contents. */
 static real *to_read(edf_node *x, int which) {
   array *a = array_of(x, which);
-  if (!a->gpu_is_right) send(a->at, host_of(x, which), x->size * sizeof(real));
+  const char *from = (const char *)host_of(x, which);
+  size_t bytes = x->size * sizeof(real);
+  if (!a->gpu_is_right) send(a->at, from, bytes);
+  if (!a->gpu_is_right && is_data(x, which)) twins[x].sent.assign(from, from + bytes);
   a->gpu_is_right = 1;
   return a->at;
 }
@@ -1811,13 +1820,16 @@ static void replay(recording *r) {
   edf.draws += r->draws;
 }
 
-/* Forward sends each Input that it needs, since the program may have changed the data. Backward
-   sends an Input that was fed in between. */
+/* Forward sends each Input that it needs, if the program has changed the data. Backward sends
+   an Input that was fed in between. */
 static void send_inputs(void) {
   for (int i = 0; i < edf.n_inputs; i++) {
     edf_node *x = edf.inputs[i];
     if (!x->active || x->fed < 0) continue;
-    if (edf.direction > 0) array_of(x, EDF_VALUE)->gpu_is_right = 0;
+    const std::vector<char> &sent = twins[x].sent;
+    size_t bytes = x->size * sizeof(real);
+    int same = sent.size() == bytes && !memcmp(sent.data(), x->value, bytes);
+    if (edf.direction > 0 && !same) array_of(x, EDF_VALUE)->gpu_is_right = 0;
     value_of(x);
   }
   int old = gpu.draws_sent[0] != edf.seed || gpu.draws_sent[1] != edf.draws;
@@ -1904,12 +1916,11 @@ static void pull(edf_node *x, edf_which which) {
 static void push(edf_node *x, edf_which which) {
   if (which == EDF_OWN) { push_own(&twins[x]); return; }
   array *a = &twins[x].of[which];
-  int is_data = which == EDF_VALUE && x->kind == EDF_INPUT;      /* A pass sends it.          */
   flush_updates();
   if (current) current->needs_host = 1;
   a->host_is_old = 0;
   a->gpu_is_right = 0;
-  if (a->at && !is_data) to_read(x, which);
+  if (a->at && !is_data(x, which)) to_read(x, which);
 }
 
 static void sync(edf_node *x, edf_which which, edf_access by) {
