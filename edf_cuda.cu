@@ -576,13 +576,13 @@ static edf_nest sum_of_parts(const nest &k, size_t parts) {
   return t;
 }
 
-/* Lets loop i run backwards. */
-static void reverse(edf_nest *t, int i) {
-  edf_loop *l = &t->loop[i];
-  for (int x = 0; x < 3; x++) {
-    t->start[x] += (l->n - 1) * l->s[x];
-    l->s[x] = -l->s[x];
-  }
+/* Turns loops round until no stride in out is negative. */
+static void turn_forward(edf_nest *t) {
+  for (edf_loop *l = t->loop; l < t->loop + t->n; l++)
+    for (int x = 0, back = l->s[EDF_OUT] < 0; back && x < 3; x++) {
+      t->start[x] += (l->n - 1) * l->s[x];
+      l->s[x] = -l->s[x];
+    }
 }
 
 /* Runs any nest. o, a and b are on the GPU. A few long sums are split, so that each processor
@@ -590,10 +590,8 @@ static void reverse(edf_nest *t, int i) {
 enum { LONG_SUM = 8192 };                /* terms of a part, at least                         */
 static void sums(edf_nest t, int assign, real *o, const real *a, const real *b,
                  const int *winner) {
-  for (int i = 0; i < t.n; i++) {
-    if (t.loop[i].n == 0) return;
-    if (t.loop[i].s[EDF_OUT] < 0) reverse(&t, i);    /* No stride in out is negative.         */
-  }
+  for (int i = 0; i < t.n; i++) if (t.loop[i].n == 0) return;
+  turn_forward(&t);
   nest k = nest_of(t, assign);
   k.wide = width_of(k);
   unsigned blocks = (unsigned)((k.outs + k.wide - 1) / k.wide);
@@ -760,10 +758,8 @@ static void gemm(const edf_route *r, real *const p[3], real beta) {
   real *at[3];
   size_t n = 1;
   outside.n = r->first[0];
-  for (int i = 0; i < outside.n; i++) {
-    n *= (size_t)outside.loop[i].n;
-    if (outside.loop[i].s[EDF_OUT] < 0) reverse(&outside, i);
-  }
+  for (int i = 0; i < outside.n; i++) n *= (size_t)outside.loop[i].n;
+  turn_forward(&outside);
   for (int x = 0; x < 3; x++) {
     m[x] = edf_matrix_of(r, x);
     at[x] = p[x] + outside.start[x];
@@ -907,7 +903,7 @@ static void window(edf_node *y, int backward) {
     std::swap(t.start[EDF_OUT], t.start[EDF_A]);
     const real *dy = dy_of(y);
     real *dx = grad_of(x, &assign);
-    for (int i = 0; i < t.n; i++) if (t.loop[i].s[EDF_OUT] < 0) reverse(&t, i);
+    turn_forward(&t);
     int all = nest_of(t, 0).outs == x->size;         /* or windows leave entries out          */
     edf_nest zeros = two_loops((ptrdiff_t)x->size, 1, 0, 1, 0, 0);
     zeros.alpha = 0;
