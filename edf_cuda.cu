@@ -7,11 +7,12 @@
    How it works. edf.h calls a table of six functions, `edf_device`, in place of its own loops.
    Here each node has a twin. The twin holds the arrays of the node on the GPU, and knows on
    which side each array is right. A matrix product is one gemm of cuBLAS. All other sums run
-   through one kernel. The other nodes have a line with their formulas, or a kernel for rows. A
-   node without a kernel runs in C, between two copies. When the same Forward or Backward comes
-   for the second time, it is recorded as a CUDA graph. From then on it is one launch. No sum
-   depends on the order in which threads run, so two runs have the same bits. If a host array is
-   older than the array on the GPU, it begins with NaN. So a forgotten edf_value shows.
+   through one kernel, mostly in its short form. The other nodes have a line with their
+   formulas, or a kernel for rows. A node without a kernel runs in C, between two copies. When
+   the same Forward or Backward comes for the second time, it is recorded as a CUDA graph. From
+   then on it is one launch. No sum depends on the order in which threads run, so two runs have
+   the same bits. If a host array is older than the array on the GPU, it begins with NaN. So a
+   forgotten edf_value shows.
 
    Environment       default
      EDF_DEVICE        auto    cpu: uses no GPU; cuda: stops if there is no GPU
@@ -70,6 +71,7 @@ static struct {
   const char *precision;
   char *ring;                            /* pinned memory                                     */
   size_t ring_used;
+  u64 ring_turn;
   cudaEvent_t ring_sent;                 /* after the last copy from the ring                 */
   u64 draws_sent[2];                     /* edf.seed and edf.draws, for Dropout               */
   cudaMemPool_t pool;
@@ -130,7 +132,9 @@ struct twin {
   array of[ARRAYS];                      /* by edf_which                                      */
   array own;                             /* what a kernel's forward keeps for its backward    */
   std::vector<char> own_copy;            /* on the host, while a call that looks runs passes  */
-  std::vector<char> sent;                /* the data of an Input that the GPU has             */
+  const char *sent;                      /* the data of an Input that the GPU has, in the     */
+  size_t sent_bytes;                     /* ring, until it begins its next turn               */
+  u64 sent_in;
 };
 static std::unordered_map<edf_node *, twin> twins;
 
@@ -174,23 +178,27 @@ static array *array_of(edf_node *x, int which) {
 }
 
 /* Copies bytes to the GPU. The caller may overwrite them when this function returns. CUDA does
-   not promise that for pageable memory, so the bytes go through a ring of pinned memory. */
+   not promise that for pageable memory, so the bytes go through a ring of pinned memory.
+   Returns where they are in the ring, or NULL if they did not fit at once. */
 enum { RING = 8 << 20 };
 
-static void send(void *to, const void *from, size_t bytes) {
+static const char *send(void *to, const void *from, size_t bytes) {
+  const char *part = NULL;
   if (gpu.recording) fail("a step that is being recorded asks for a copy: EDF_GRAPHS=0");
   for (size_t done = 0, n; done < bytes; done += n) {
     n = bytes - done < RING ? bytes - done : (size_t)RING;
     if (gpu.ring_used + n > RING) {
       CU(cudaEventSynchronize(gpu.ring_sent));
       gpu.ring_used = 0;
+      gpu.ring_turn++;
     }
-    char *part = gpu.ring + gpu.ring_used;
-    memcpy(part, (const char *)from + done, n);
+    part = gpu.ring + gpu.ring_used;
+    memcpy(gpu.ring + gpu.ring_used, (const char *)from + done, n);
     CU(cudaMemcpyAsync((char *)to + done, part, n, cudaMemcpyHostToDevice, gpu.stream));
     CU(cudaEventRecord(gpu.ring_sent, gpu.stream));
     gpu.ring_used += (n + 255) / 256 * 256;
   }
+  return bytes <= RING ? part : NULL;
 }
 
 static void fetch(void *to, const void *from, size_t bytes) {
@@ -202,10 +210,15 @@ static void fetch(void *to, const void *from, size_t bytes) {
    nothing of its contents. */
 static real *to_read(edf_node *x, int which) {
   array *a = array_of(x, which);
-  const char *from = (const char *)host_of(x, which);
+  twin *t = &twins[x];
+  if (a->gpu_is_right) return a->at;
   size_t bytes = x->size * sizeof(real);
-  if (!a->gpu_is_right) send(a->at, from, bytes);
-  if (!a->gpu_is_right && is_data(x, which)) twins[x].sent.assign(from, from + bytes);
+  const char *sent = send(a->at, host_of(x, which), bytes);
+  if (is_data(x, which)) {
+    t->sent = sent;
+    t->sent_bytes = bytes;
+    t->sent_in = gpu.ring_turn;
+  }
   a->gpu_is_right = 1;
   return a->at;
 }
@@ -1816,16 +1829,21 @@ static void replay(recording *r) {
   edf.draws += r->draws;
 }
 
+/* Returns 1 if the GPU has the present data of an Input, as far as the ring still shows. */
+static int has_sent(edf_node *x) {
+  const twin &t = twins[x];
+  size_t bytes = x->size * sizeof(real);
+  return t.sent && t.sent_in == gpu.ring_turn && t.sent_bytes == bytes &&
+         !memcmp(t.sent, x->value, bytes);
+}
+
 /* Forward sends each Input that it needs, if the program has changed the data. Backward sends
    an Input that was fed in between. */
 static void send_inputs(void) {
   for (int i = 0; i < edf.n_inputs; i++) {
     edf_node *x = edf.inputs[i];
     if (!x->active || x->fed < 0) continue;
-    const std::vector<char> &sent = twins[x].sent;
-    size_t bytes = x->size * sizeof(real);
-    int same = sent.size() == bytes && !memcmp(sent.data(), x->value, bytes);
-    if (edf.direction > 0 && !same) array_of(x, EDF_VALUE)->gpu_is_right = 0;
+    if (edf.direction > 0 && !has_sent(x)) array_of(x, EDF_VALUE)->gpu_is_right = 0;
     value_of(x);
   }
   int old = gpu.draws_sent[0] != edf.seed || gpu.draws_sent[1] != edf.draws;

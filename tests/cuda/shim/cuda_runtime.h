@@ -199,7 +199,7 @@ CUDASHIM_API cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr,
   CUDASHIM_ENTER(ANYTIME);
   return cudaSuccess;
 }
-/* What cudaFreeAsync frees stays in the pool until this call. */
+/* Memory that cudaFreeAsync frees stays in the pool until this call. */
 CUDASHIM_API cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t) {
   CUDASHIM_ENTER(ANYTIME);
   cudashim::state().live.erase(&cudashim::streams());
