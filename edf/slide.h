@@ -4305,10 +4305,18 @@ static edf_slide__value edf_slide__filled(edf_slide__statement *l, edf_slide__va
   return y;
 }
 
+/* Returns a copy of x that is in no list. */
+static edf_slide__expr *edf_slide__copy_of(const edf_slide__expr *x) {
+  edf_slide__expr *copy = edf_slide__new_expr(x->sort, x->at, NULL);
+  *copy = *x;
+  copy->next = NULL;
+  return copy;
+}
 /* ---- Sums of products. In a recurrence over t, a + b + h[t-1] becomes (a + b) + h[t-1]. One
-   equation computes a + b for all steps, because a + b does not read the recurrence. */
+   equation computes a + b for all steps, because a + b does not read the recurrence. The list
+   of x stays as it is for other expressions that have it, too. */
 static void edf_slide__split_early(edf_slide__statement *l, edf_slide__expr *x) {
-  edf_slide__expr *sum = edf_slide__new_expr(EDF_SLIDE__A_SUM, x->at, NULL), **end = &sum->in;
+  edf_slide__expr *sum = edf_slide__new_expr(EDF_SLIDE__A_SUM, x->at, NULL), *others = NULL;
   int n = 0, work = 0;
   for (edf_slide__expr *p = x->in; p; p = p->next) {
     const edf_slide__expr *f = edf_slide__only(p);
@@ -4316,16 +4324,14 @@ static void edf_slide__split_early(edf_slide__statement *l, edf_slide__expr *x) 
       work |= n++ || !f;
   }
   if (!work) return;
-  for (edf_slide__expr **at = &x->in, *p; (p = *at) != NULL;) {
-    if (edf_slide__reads_group(l, p)) { at = &p->next; continue; }
-    *at = p->next;
-    *end = p;
-    *(end = &p->next) = NULL;
+  for (const edf_slide__expr *p = x->in; p; p = p->next) {
+    edf_slide__expr **list = edf_slide__reads_group(l, p) ? &others : &sum->in;
+    *list = edf_slide__append_expr(*list, edf_slide__copy_of(p));
   }
   sum->closed = 1;                       /* the sum becomes a node of its own                 */
   edf_slide__expr *early = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, x->at, sum);
-  early->next = x->in;
-  x->in = x->in ? early : sum->in;
+  early->next = others;
+  x->in = others ? early : sum->in;
 }
 
 /* Builds left = x for a sum or a product x. If `any` is 1, it may return an older node. */
@@ -4672,13 +4678,6 @@ typedef struct {
   double number;
 } edf_slide__log_parts;
 
-/* Returns a copy of x that is in no list. */
-static edf_slide__expr *edf_slide__copy_of(const edf_slide__expr *x) {
-  edf_slide__expr *copy = edf_slide__new_expr(x->sort, x->at, NULL);
-  *copy = *x;
-  copy->next = NULL;
-  return copy;
-}
 static int edf_slide__is_exp(const edf_slide__expr *f) {
   return f->sort == EDF_SLIDE__A_CALL && edf_slide__functions[f->which].about == &edf_exp_op;
 }
@@ -4706,8 +4705,7 @@ static void edf_slide__find_parts(const edf_slide__statement *l, const edf_slide
     if (f->sort == EDF_SLIDE__A_SUM && !f->in->next && edf_slide__has_exp(f->in))
       edf_slide__find_parts(l, f->in, around, to);
     else if (edf_slide__is_exp(f)) {
-      edf_slide__expr *p = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, f->at,
-                                               edf_slide__copy_of(f->in));
+      edf_slide__expr *p = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, f->at, f->in);
       p->masks = f->masks;
       to->exponent = edf_slide__append_expr(to->exponent, p);
     } else to->others = edf_slide__append_expr(to->others, edf_slide__copy_of(f));

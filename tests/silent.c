@@ -372,6 +372,15 @@ CASES(a_word_of_another_notation_is_named,
   { XY, "z[i] = x[i] | i<2w[i] = 2 z[i]", "stops: newline" },
   { XY, "z[i] += x[i] w[i] += z[i]", "stops: newline" })
 
+/* Only the first step of v has no u, so the later ones read both terms in the exponent. */
+CASES(a_logarithm_in_a_recurrence_keeps_its_terms,
+  { "C[2] = 1 -1", "v[n] = ln sum_i exp(u[n-1] - C[i])\nu[n] = 1 + v[n] | n<3\nL = u[2]",
+    "L = 6.38078403312892; C.grad = -0.357608766066353 -2.64239123393365" },
+  { "C[2] = 1 -1; w[2] = 2 3",
+    "u[n] = ln sum_i (u[n-1] + w[i] + C[i]) exp(u[n-1] - C[i]) | n<2\nL = u[1]",
+    "L = 4.39048291350695; C.grad = -0.256290333724787 -1.15378176155654; "
+    "w.grad = 0.100142952231295 0.739961891949568" })
+
 TEST(a_masked_mean_selects) {
   edf_real x[4] = { 1, (edf_real)NAN, 3, (edf_real)INFINITY }, m[4] = { 1, 0, 1, 0 };
   Input *in = edf_want_grad(edf_input("x[4]")), *mask = edf_input("m[4]");
