@@ -972,28 +972,33 @@ __global__ void map_back_kernel(real *dx, int second, const real *x, const real 
   }
 }
 
-/* An operand that repeats receives the sum over all entries that it meets. */
+/* Computes the gradient of operand k of y: back(dx, assign) computes it for each entry of y. An
+   operand that repeats receives the sum over all entries that it meets. */
+template <class B> static void spread(const edf_node *y, int k, B back) {
+  edf_node *x = y->in[k];
+  int assign;
+  if (!x->grad) return;
+  real *dx = grad_of(x, &assign), *each = dx;
+  ptrdiff_t m = (ptrdiff_t)x->size, n = (ptrdiff_t)y->size;
+  if (m < n) each = (real *)scratch(PANEL_A, y->size * sizeof(real));
+  back(each, m < n || assign);
+  if (m < n) sums(two_loops(m, 1, 1, n / m, 0, m), assign, dx, each, NULL, NULL);
+}
+
 template <class F> static void map(edf_node *y, int backward) {
   edf_node *in_w = y->n_in > 1 ? y->in[1] : NULL;
   const real *x = value_of(y->in[0]), *w = in_w ? value_of(in_w) : NULL;
   size_t n = y->size, nx = y->in[0]->size, nw = in_w ? in_w->size : 0;
   real p = number_of(y, 0, F::NUMBERS), q = number_of(y, 1, F::NUMBERS);
-  int assign;
   if (!backward) {
     RUN(map_kernel<F>, n, result_of(y), x, w, nx, nw, p, q, n);
     return;
   }
   const real *v = value_of(y), *dy = dy_of(y);
-  for (int k = 0; k < y->n_in; k++) {
-    if (!y->in[k]->grad) continue;
-    real *dx = grad_of(y->in[k], &assign), *each = dx;
-    ptrdiff_t m = (ptrdiff_t)y->in[k]->size;
-    int repeats = (size_t)m < n;
-    if (repeats) each = (real *)scratch(PANEL_A, n * sizeof(real));
-    RUN(map_back_kernel<F>, n, each, k, x, w, nx, nw, p, q, v, dy, repeats || assign, n);
-    edf_nest t = two_loops(m, 1, 1, (ptrdiff_t)n / m, 0, m);
-    if (repeats) sums(t, assign, dx, each, NULL, NULL);
-  }
+  for (int k = 0; k < y->n_in; k++)
+    spread(y, k, [&](real *dx, int assign) {
+      RUN(map_back_kernel<F>, n, dx, k, x, w, nx, nw, p, q, v, dy, assign, n);
+    });
 }
 
 /* A line of the table has the name, how many numbers of its own the node has (p and q), the
@@ -1034,6 +1039,10 @@ FUNCTION(Exp,       0, exp(x),                    y)
 FUNCTION(Log,       0, log(x),                    1 / x)
 FUNCTION(Sqrt,      0, sqrt(x),                   1 / (2 * y))
 FUNCTION(Square,    0, x * x,                     2 * x)
+FUNCTION(Silu,      0, x * sigmoid(x),            sigmoid(x) * (1 + x * sigmoid(-x)))
+FUNCTION(Erf,       0, erf(x),                    (real)1.1283791670955126 * exp(-x * x))
+FUNCTION(Log1p,     0, log1p(x),                  1 / (1 + x))
+FUNCTION(Expm1,     0, expm1(x),                  exp(x))
 FUNCTION(Softplus,  0, softplus(x),               sigmoid(x))
 FUNCTION(Gelu,      0, x * gelu_s(x),             gelu_slope(x))
 FUNCTION(Abs,       0, fabs(x),                   (x > 0) - (x < 0))
@@ -1047,10 +1056,35 @@ FUNCTION(Stop,      0, x,                         0)
 FUNCTION(Test,      1, test(x, p),                0)
 FUNCTION(Reshape,   0, x,                         1)
 FUNCTION_OF_TWO(Div,     0, x / w,                   1 / w,           -y / w)
+FUNCTION_OF_TWO(Power,   0, pow(x, w),  w == 0 ? 0 : w * pow(x, w - 1), x == 0 ? 0 : y * log(x))
 FUNCTION_OF_TWO(Max,     0, first(x, w, 1) ? x : w,  first(x, w, 1),  !first(x, w, 1))
 FUNCTION_OF_TWO(Min,     0, first(x, w, -1) ? x : w, first(x, w, -1), !first(x, w, -1))
 FUNCTION_OF_TWO(Masked,  0, w == 0 ? 0 : x * w,      w,               x)
 FUNCTION_OF_TWO(BCELoss, 0, softplus(x) - w * x,     sigmoid(x) - w,  -x)
+
+/* ---- Where: y = a where c is not 0, else b. The other one receives 0. */
+__global__ static void choose_kernel(real *y, const real *c, const real *a, const real *b,
+                                     size_t nc, size_t na, size_t nb, size_t n) {
+  for (EACH(i, n))
+    y[i] = entry_of(c, nc, n, i) != 0 ? entry_of(a, na, n, i) : entry_of(b, nb, n, i);
+}
+__global__ static void choose_back_kernel(real *dx, int second, const real *c, size_t nc,
+                                          const real *dy, int assign, size_t n) {
+  for (EACH(i, n)) put(&dx[i], (entry_of(c, nc, n, i) == 0) == second ? dy[i] : 0, assign);
+}
+static void choose(edf_node *y, int backward) {
+  const real *x[3];
+  size_t n = y->size, nc = y->in[0]->size;
+  for (int k = 0; k < 3; k++) x[k] = value_of(y->in[k]);
+  if (!backward)
+    RUN(choose_kernel, n, result_of(y), x[0], x[1], x[2], nc, y->in[1]->size, y->in[2]->size,
+        n);
+  for (int k = 1; backward && k < 3; k++)
+    spread(y, k, [&](real *dx, int assign) {
+      RUN(choose_back_kernel, n, dx, k - 1, x[0], nc, dy_of(y), assign, n);
+    });
+}
+static const kernel where_here("Where", choose);
 
 /* ---- Number and Index: one number, or 0, 1, 2 ... */
 __global__ static void count_kernel(real *y, size_t n, real number, int counts) {
@@ -1337,6 +1371,55 @@ static void log_sum(edf_node *y, int backward) {
 }
 static const kernel log_sum_here("LogSumExp", log_sum);
 static const kernel weighted_log_sum_here("WeightedLogSumExp", log_sum);
+
+/* ---- Prod, Norm and Std of rows. A Std has the mean of its row in the middle. */
+enum { PROD, NORM, STD };
+__device__ static real middle(const real *row, unsigned K, int kind) {
+  real sum = 0;
+  if (kind != STD) return 0;
+  for (EACH_LANE(k, K)) sum += row[k];
+  return warp_sum(sum) / (real)K;
+}
+__global__ static void fold_kernel(real *y, const real *x, int kind, size_t rows, unsigned K) {
+  for (EACH_ROW(b, rows)) {
+    const real *row = x + b * K;
+    real m = middle(row, K, kind), all = kind == PROD;
+    for (EACH_LANE(k, K)) all = kind == PROD ? all * row[k] : all + (row[k] - m) * (row[k] - m);
+    for (int bit = WARP / 2; bit > 0; bit /= 2) {
+      real other = __shfl_xor_sync(0xffffffffu, all, bit);
+      all = kind == PROD ? all * other : all + other;
+    }
+    if (kind == STD) all /= (real)K;
+    if (threadIdx.x % WARP == 0) y[b] = kind == PROD ? all : sqrt(all);
+  }
+}
+__global__ static void fold_back_kernel(real *dx, const real *x, const real *y, const real *dy,
+                                        int kind, int assign, size_t rows, unsigned K) {
+  for (EACH_ROW(b, rows)) {
+    const real *row = x + b * K;
+    real m = middle(row, K, kind), n = kind == STD ? (real)K : 1;
+    for (EACH_LANE(k, K)) {
+      real slope = kind == PROD ? 1 : y[b] == 0 ? 0 : (row[k] - m) / (n * y[b]);
+      for (unsigned j = 0; kind == PROD && j < K; j++) if (j != k) slope *= row[j];
+      put(&dx[b * K + k], dy[b] * slope, assign);
+    }
+  }
+}
+static void fold(edf_node *y, int backward) {
+  const char *name = y->about->name;
+  int kind = *name == 'P' ? PROD : *name == 'N' ? NORM : STD, assign;
+  edf_node *x = y->in[0];
+  size_t rows = y->size, K = x->size / rows;
+  const real *of = value_of(x);
+  if (!backward) RUN_ROWS(fold_kernel, rows, result_of(y), of, kind);
+  if (!backward || !x->grad) return;
+  const real *v = value_of(y), *dy = dy_of(y);
+  real *dx = grad_of(x, &assign);
+  RUN_ROWS(fold_back_kernel, rows, dx, of, v, dy, kind, assign);
+}
+static const kernel prod_here("Prod", fold);
+static const kernel norm_here("Norm", fold);
+static const kernel std_here("Std", fold);
 
 /* ---- BatchNorm normalises columns. A block has 8 columns. Forward has no y, and u and v are
    the mean and the variance of a column. In training they are the batch's, and the running ones

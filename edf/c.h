@@ -262,6 +262,11 @@ static const struct { const char *op, *forward, *backward; } edf_c__templates[] 
   { "Sin", "$y = sin($a);", "$da += $dy * cos($a);" },
   { "Cos", "$y = cos($a);", "$da -= $dy * sin($a);" },
   { "Pow", "$y = pow($a, $0);", "$da += $dy * $0 * pow($a, $0 - 1);" },
+  { "Silu", "$y = $a / (1 + exp(-$a));",
+    "$da += $dy * (1 + $a / (1 + exp($a))) / (1 + exp(-$a));" },
+  { "Erf", "$y = erf($a);", "$da += $dy * 1.1283791670955126 * exp(-$a * $a);" },
+  { "Log1p", "$y = log1p($a);", "$da += $dy / (1 + $a);" },
+  { "Expm1", "$y = expm1($a);", "$da += $dy * exp($a);" },
   { "Softplus", "$y = fmax($a, 0) + log1p(exp(-fabs($a)));", "$da += $dy / (1 + exp(-$a));" },
   { "LeakyRelu", "$y = $a > 0 ? $a : $0 * $a;", "$da += $a > 0 ? $dy : $0 * $dy;" },
   { "Clamp", "$y = $a < $0 ? $0 : $a > $1 ? $1 : $a;",
@@ -274,6 +279,10 @@ static const struct { const char *op, *forward, *backward; } edf_c__templates[] 
   { "Sub", "$y = $a - $b;", "$da += $dy;\n$db -= $dy;" },
   { "Mul", "$y = $a * $b;", "$da += $dy * $b;\n$db += $a * $dy;" },
   { "Div", "$y = $a / $b;", "$da += $dy / $b;\n$db -= $dy * $y / $b;" },
+  { "Power", "$y = pow($a, $b);",
+    "if ($b != 0) $da += $dy * $b * pow($a, $b - 1);\n"
+    "if ($a != 0) $db += $dy * $y * log($a);" },
+  { "Where", "$y = $a != 0 ? $b : $c;", "if ($a != 0) $db += $dy;\nif ($a == 0) $dc += $dy;" },
   { "Masked", "$y = $b == 0 ? 0 : $a * $b;",
     "$da += $b == 0 ? 0 : $dy * $b;\n$db += $dy * $a;" },
   { "Max", "$y = $b <= $a || $a != $a ? $a : $b;",
@@ -327,6 +336,17 @@ static const struct { const char *op, *forward, *backward; } edf_c__templates[] 
     "K if ($b != 0) sum += $b * exp($a - most);\n$y = log(sum) + most;",
     "K if ($b != 0 && $a != -INFINITY) $da += $dy * $b * exp($a - $y);\n"
     "K if ($a != -INFINITY) $db += $dy * exp($a - $y);" },
+  { "Prod", "$y = 1;\nK $y *= $a;",
+    "double others = 1;\nint zeros = 0;\nK if ($a != 0) others *= $a; else zeros++;\n"
+    "K if (!zeros) $da += $dy * others / $a;\n"
+    "K if (zeros == 1 && $a == 0) $da += $dy * others;" },
+  { "Norm", "$y = 0;\nK $y += $a * $a;\n$y = sqrt($y);",
+    "K if ($y != 0) $da += $dy * $a / $y;" },
+  { "Std",
+    "double mean = 0;\nK mean += $a / $n;\n$y = 0;\nK $y += ($a - mean) * ($a - mean) / $n;\n"
+    "$y = sqrt($y);",
+    "double mean = 0;\nK mean += $a / $n;\n"
+    "K if ($y != 0) $da += $dy * ($a - mean) / ($n * $y);" },
   { "ArgMax",
     "double most = -INFINITY;\n$y = 0;\n"
     "K if ($0 * $a > most) { most = $0 * $a; $y = $k; }", "" },

@@ -117,21 +117,29 @@ const char *edf_fmt(const char *format, ...) EDF_SLIDE__PRINTF(1, 2);
                 | ("input"|"parameter") declaration {"," declaration}
      sum        = ["-"] term {("+"|"-") term}
      term       = [number "/" number] factor {["*"] factor} {"/" factor}
-     factor     = (number | name | tensor | call | over | "(" sum ")" | "1[" sum ">" sum "]")
-                  ["^" power]
+     factor     = (number | name | tensor | call | over | "(" sum ")" | "1[" test "]")
+                  ["^" (number | tensor | "(" sum ")")]
+     test       = sum ("<"|"<="|"="|"!="|">"|">=") sum
      tensor     = name "[" position {"," position} "]"
-     position   = a sum as in Einsum | a tensor or floor(...), a lookup | "(" indices ")"
+     position   = a sum of indices, numbers and lookups: t-1, n[b]-1 | "(" indices ")"
      call       = name "(" sum {"," sum} ")" | name factor, as in ln P[b,y[b]]
      over       = name "_" (index | "{" index or bound {","...} "}") argument
-     bound      = (index | name) "<" number | index ("<"|"<=") index
+     bound      = (index | name) "<" number | a test of two positions: s<=t, s<n[b], s!=t
 
-   functions  sigmoid (or sig) tanh relu gelu softplus exp ln log sqrt abs sin cos, min(x,y),
-              max(x,y), dropout(x,rate). Functions without a gradient: sign floor stop.
-              Reductions over indices: sum mean max min variance argmax argmin. The
-              variance of n entries is the mean of (x - mean)^2, so its divisor is n.
+   functions  sigmoid (or sig) tanh relu gelu silu softplus exp ln log sqrt abs sin cos erf
+              log1p expm1, min(x,y), max(x,y), clamp(x,lo,hi), dropout(x,rate).
+              Functions without a gradient: sign floor stop.
+              Reductions over indices: sum mean max min prod norm std variance logsumexp
+              argmax argmin. The variance of n entries is the mean of (x - mean)^2, so its
+              divisor is n. norm is sqrt(sum x^2), std is sqrt(variance). Where norm or std is
+              0, its gradient is 0. logsumexp_k x is ln sum_k exp(x).
               softmax, logsoftmax and normalize(x,eps) keep their indices. normalize is
               (x - mean) / sqrt(variance + eps). eps is 1e-5 if it is not given.
-   tests      1[x > y] is 1 or 0. The other comparisons are < <= = != >=.
+   powers     x[i]^y[i], with its gradient by y, needs x > 0.
+   tests      1[x > y] is 1 or 0. A comparison with NaN is 0.
+   selection  where(x > y, a, c) is a if the test is true, else c. The other one has no
+              influence on values or gradients, and its lookups are not read:
+              where(y[b] >= 0, -ln P[b,y[b]], 0) ignores labels below 0.
    sums       A summed index is a capital, such as I, that is not on the left. The outermost
               product sums I if one of its tensors has I. In a bracket or a function, a product
               sums I only if two of its factors have I. With += and -=, lower-case indices that
@@ -145,10 +153,14 @@ const char *edf_fmt(const char *format, ...) EDF_SLIDE__PRINTF(1, 2);
    recurrence The line of h, or a line above it, may read an earlier step, h[b,t-1,j]. Then the
               lines from this read to the line of h run step by step. The step before the first
               is 0, or a line gives it: h[b,-1,j] = z[b,j].
-   bounds     j<64 gives the size of j. s<=t keeps only these pairs: an excluded pair has no
-              influence on values or gradients, also if it is NaN. This holds for the line that
-              has the bound: a line above gets the gradient 0, and 0 times infinity is NaN.
-              w<27: w has 27 classes.
+   bounds     j<64 gives the size of j. w<27: w has 27 classes.
+   masks      s<=t, s!=t, t-3<s and s<n[b] keep only these entries, and a mean counts only
+              them. An excluded one has no influence on values or gradients, also if it is NaN.
+              This holds for the line that has the mask: a line above gets the gradient 0, and
+              0 times infinity is NaN. A mask in braces also names an index to reduce, which is
+              the new one: sum_{s<=t} x[s].
+   lookups    A position n[b]-1 or p[b]+D outside the tensor is 0 if one of its indices has a
+              bound. Otherwise Forward stops there.
    logarithms ln sum_k exp(s[b,k]) and ln of a softmax are stable for all numbers.
    equal      Lines that compute the same are one node, and so are parts of lines: a[i] = 2 x[i]
               and b[j] = 2 x[j]. edf_find knows the node by all names. Two dropouts are two.
@@ -407,7 +419,7 @@ static void edf_slide__plain(char *text) {
   static const char *const signs[][2] = {
     { "\xE2\x88\x92", "-  " }, { "\xC2\xB7", "* " }, { "\xC3\x97", "* " },
     { "\xE2\x8A\x99", "*  " }, { "\xE2\x89\xA4", "<= " }, { "\xE2\x89\xA5", ">= " },
-    { "\xC2\xA0", "  " } };
+    { "\xE2\x89\xA0", "!= " }, { "\xC2\xA0", "  " } };
   for (size_t k = 0; k < sizeof signs / sizeof *signs; k++)
     for (char *c = text; (c = strstr(c, signs[k][0])) != NULL;)
       memcpy(c, signs[k][1], strlen(signs[k][1]));
@@ -1314,6 +1326,8 @@ EDF__END_COLD
 /* ---- Functions of one entry   y[i] = f(x[i])     x.grad[i] += y.grad[i] f'(x[i])
    Each is an op, a line of f, a line of f' and a macro. p and q are the numbers of the state.
    They are computed in double. A slope of exactly 0 stops an infinite or NaN y.grad. ---- */
+extern const edf_op edf_slide__silu_op, edf_slide__erf_op, edf_slide__log1p_op,
+    edf_slide__expm1_op;
 static double edf_slide__f(const edf_op *is, double x, double p, double q) {
   if (is == &edf_softplus_op) return (x < 0 ? 0 : x) + log1p(exp(x < 0 ? x : -x));
   if (is == &edf_leaky_relu_op) return x > 0 ? x : p * x;
@@ -1321,6 +1335,10 @@ static double edf_slide__f(const edf_op *is, double x, double p, double q) {
   if (is == &edf_sin_op) return sin(x);
   if (is == &edf_cos_op) return cos(x);
   if (is == &edf_pow_op) return pow(x, p);
+  if (is == &edf_slide__silu_op) return x / (1 + exp(-x));
+  if (is == &edf_slide__erf_op) return erf(x);
+  if (is == &edf_slide__log1p_op) return log1p(x);
+  if (is == &edf_slide__expm1_op) return expm1(x);
   return x < p ? p : x > q ? q : x;      /* Clamp */
 }
 static double edf_slide__slope_of_f(const edf_op *is, double x, double p, double q) {
@@ -1330,6 +1348,10 @@ static double edf_slide__slope_of_f(const edf_op *is, double x, double p, double
   if (is == &edf_sin_op) return cos(x);
   if (is == &edf_cos_op) return -sin(x);
   if (is == &edf_pow_op) return p == 0 ? 0 : p * pow(x, p - 1);
+  if (is == &edf_slide__silu_op) return (1 + x / (1 + exp(x))) / (1 + exp(-x));
+  if (is == &edf_slide__erf_op) return 1.1283791670955126 * exp(-x * x);       /* 2/sqrt(pi)  */
+  if (is == &edf_slide__log1p_op) return 1 / (1 + x);
+  if (is == &edf_slide__expm1_op) return exp(x);
   return x < p || x > q ? 0 : 1;
 }
 /* Returns number k of the state, or 0 if the node has no state. */
@@ -1375,6 +1397,17 @@ static const edf_op edf_slide__clamp_below_op =
   EDF_SLIDE__FUNCTION("Clamp", "y[i] = max(x[i], p)", "x.grad[i] += y.grad[i] 1[p <= x[i]]");
 static const edf_op edf_slide__clamp_above_op =
   EDF_SLIDE__FUNCTION("Clamp", "y[i] = min(x[i], q)", "x.grad[i] += y.grad[i] 1[x[i] <= q]");
+
+const edf_op edf_slide__silu_op =
+  EDF_SLIDE__FUNCTION("Silu", "y[i] = x[i] sigmoid(x[i])",
+                      "x.grad[i] += y.grad[i] sigmoid(x[i]) (1 + x[i] sigmoid(-x[i]))");
+const edf_op edf_slide__erf_op =
+  EDF_SLIDE__FUNCTION("Erf", "y[i] = erf(x[i])",
+                      "x.grad[i] += y.grad[i] 1.1283791671 exp(-x[i]^2)");
+const edf_op edf_slide__log1p_op =
+  EDF_SLIDE__FUNCTION("Log1p", "y[i] = log1p(x[i])", "x.grad[i] += y.grad[i] / (1 + x[i])");
+const edf_op edf_slide__expm1_op =
+  EDF_SLIDE__FUNCTION("Expm1", "y[i] = expm1(x[i])", "x.grad[i] += y.grad[i] exp(x[i])");
 
 static edf_node *edf_slide__function_at(const edf_op *is, const char *file, int line,
                                         edf_node *x, edf_real p, edf_real q) {
@@ -1452,6 +1485,52 @@ const edf_op edf_max_op = { "Max", edf_slide__pair_shape, edf_slide__choice_forw
 const edf_op edf_min_op = { "Min", edf_slide__pair_shape, edf_slide__choice_forward,
   edf_slide__choice_backward, "y a b", "y[i] = min(a[i], b[i])",
   "a.grad[i] += y.grad[i] 1[a[i] <= b[i]]\nb.grad[i] += y.grad[i] 1[a[i] > b[i]]",
+  EDF_TESTED, NULL };
+
+/* ---- Power   y = a^b for a > 0.   da += dy b a^(b-1)     db += dy y ln a ---- */
+static void edf_slide__power_forward(edf_node *y) {
+  const edf_node *a = y->in[0], *b = y->in[1];
+  for (size_t i = 0; i < y->size; i++)
+    y->value[i] =
+        (edf_real)pow((double)a->value[i % a->size], (double)b->value[i % b->size]);
+}
+static void edf_slide__power_backward(edf_node *y) {
+  edf_node *a = y->in[0], *b = y->in[1];
+  for (size_t i = 0; i < y->size; i++) {
+    double x = (double)a->value[i % a->size], p = (double)b->value[i % b->size];
+    double dy = (double)y->grad[i], slope = p == 0 ? 0 : p * pow(x, p - 1);
+    edf_addgrad(a, i % a->size, slope == 0 ? 0 : (edf_real)(dy * slope));
+    edf_addgrad(b, i % b->size, x == 0 ? 0 : (edf_real)(dy * (double)y->value[i] * log(x)));
+  }
+}
+static const edf_op edf_slide__power_op = { "Power", edf_slide__pair_shape,
+  edf_slide__power_forward, edf_slide__power_backward, "y a b", "y[i] = a[i]^b[i]",
+  "a.grad[i] += y.grad[i] b[i] a[i]^(b[i] - 1)\nb.grad[i] += y.grad[i] y[i] ln a[i]",
+  EDF_TESTED, NULL };
+
+/* ---- Where   y = a where c is not 0, else b     The chosen one receives y.grad, the other one
+   exactly 0. ---- */
+static void edf_slide__where_shape(edf_node *y) { edf_shape_by(y, "... = ..., ..., ..."); }
+/* Returns the node that entry i of y takes: a or b. */
+static edf_node *edf_slide__chosen(const edf_node *y, size_t i) {
+  return y->in[y->in[0]->value[i % y->in[0]->size] != 0 ? 1 : 2];
+}
+static void edf_slide__where_forward(edf_node *y) {
+  for (size_t i = 0; i < y->size; i++) {
+    const edf_node *x = edf_slide__chosen(y, i);
+    y->value[i] = x->value[i % x->size];
+  }
+}
+static void edf_slide__where_backward(edf_node *y) {
+  for (size_t i = 0; i < y->size; i++) {
+    edf_node *x = edf_slide__chosen(y, i);
+    edf_addgrad(x, i % x->size, y->grad[i]);
+  }
+}
+static const edf_op edf_slide__where_op = { "Where", edf_slide__where_shape,
+  edf_slide__where_forward, edf_slide__where_backward, "y c a b",
+  "y[i] = where(c[i] != 0, a[i], b[i])",
+  "a.grad[i] += where(c[i] != 0, y.grad[i], 0)\nb.grad[i] += where(c[i] != 0, 0, y.grad[i])",
   EDF_TESTED, NULL };
 
 /* ---- Softmax of a text   P[b,k] = exp(s[b,k]) / sum_j exp(s[b,j])
@@ -1803,6 +1882,73 @@ static const edf_op edf_slide__weighted_log_sum_op = { "WeightedLogSumExp",
   "x.grad[b,k] += y.grad[b] w[b,k] exp(x[b,k] - y[b])\n"
   "w.grad[b,k] += y.grad[b] exp(x[b,k] - y[b])", EDF_TESTED, NULL };
 
+/* ---- Prod   y[b] = prod_k x[b,k]     x.grad[b,k] += y.grad[b] prod_{j!=k} x[b,j]
+   The state has the products of the entries behind each entry of a row. ---- */
+static void edf_slide__prod_forward(edf_node *y) {
+  const edf_real *x = y->in[0]->value;
+  size_t K = y->in[0]->size / y->size;
+  for (size_t b = 0; b < y->size; b++) {
+    y->value[b] = 1;
+    for (size_t k = 0; k < K; k++) y->value[b] *= x[b * K + k];
+  }
+}
+static void edf_slide__prod_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  size_t K = x->size / y->size;
+  edf_real *behind = (edf_real *)edf_state(y, (K + 1) * sizeof *behind);
+  behind[K] = 1;
+  for (size_t b = 0; b < y->size; b++) {
+    const edf_real *row = x->value + b * K;
+    edf_real before = 1;
+    for (size_t k = K; k-- > 0;) behind[k] = behind[k + 1] * row[k];
+    for (size_t k = 0; k < K; before *= row[k++])
+      edf_addgrad(x, b * K + k, y->grad[b] * (before * behind[k + 1]));
+  }
+}
+static const edf_op edf_slide__prod_op = { "Prod", edf_slide__argmax_shape,
+  edf_slide__prod_forward, edf_slide__prod_backward, "y x", "y[b] = prod_K x[b,K]",
+  "x.grad[b,k] += y.grad[b] prod_{K!=k} x[b,K]", EDF_TESTED, NULL };
+
+/* ---- Norm   y[b] = sqrt(sum_k x[b,k]^2)       x.grad[b,k] += y.grad[b] x[b,k] / y[b]
+   ---- Std    y[b] = sqrt(mean_k (x[b,k] - m[b])^2)
+                                             x.grad[b,k] += y.grad[b] (x[b,k] - m[b]) / (K y[b])
+   m is the mean. If y[b] is 0, the gradient is 0. ---- */
+/* Returns the mean of row b of a Std, and 0 for a Norm. */
+static double edf_slide__middle(const edf_node *y, size_t b, size_t K) {
+  double sum = 0;
+  for (size_t k = 0; k < K && *y->about->name == 'S'; k++)
+    sum += (double)y->in[0]->value[b * K + k];
+  return sum / (double)K;
+}
+static void edf_slide__norm_forward(edf_node *y) {
+  size_t K = y->in[0]->size / y->size;
+  for (size_t b = 0; b < y->size; b++) {
+    double m = edf_slide__middle(y, b, K), sum = 0;
+    for (size_t k = b * K; k < b * K + K; k++) {
+      double d = (double)y->in[0]->value[k] - m;
+      sum += d * d;
+    }
+    y->value[b] = (edf_real)sqrt(*y->about->name == 'S' ? sum / (double)K : sum);
+  }
+}
+static void edf_slide__norm_backward(edf_node *y) {
+  edf_node *x = y->in[0];
+  size_t K = x->size / y->size;
+  for (size_t b = 0; b < y->size; b++) {
+    double m = edf_slide__middle(y, b, K), of = (double)y->value[b], dy = (double)y->grad[b];
+    if (*y->about->name == 'S') dy /= (double)K;
+    for (size_t k = b * K; k < b * K + K && of != 0; k++)
+      edf_addgrad(x, k, (edf_real)(dy * (((double)x->value[k] - m) / of)));
+  }
+}
+static const edf_op edf_slide__norm_op = { "Norm", edf_slide__argmax_shape,
+  edf_slide__norm_forward, edf_slide__norm_backward, "y x", "y[b] = sqrt(sum_K x[b,K]^2)",
+  "x.grad[b,k] += where(y[b] != 0, y.grad[b] x[b,k] / y[b], 0)", EDF_TESTED, NULL };
+static const edf_op edf_slide__std_op = { "Std", edf_slide__argmax_shape,
+  edf_slide__norm_forward, edf_slide__norm_backward, "y x", "y[b] = sqrt(variance_K x[b,K])",
+  "x.grad[b,k] += where(y[b] != 0, y.grad[b] (x[b,k] - mean_K x[b,K]) / (K y[b]), 0)",
+  EDF_TESTED, NULL };
+
 /* ---- Lookup    y[b,t,j] = x[k[b,t],j]     x.grad[k[b,t],j] += y.grad[b,t,j]
    ---- Scatter   y[k[b],j] += x[b,j]        x.grad[b,j] += y.grad[k[b],j]
    The class numbers k select an entry of the table, which is x of a Lookup and y of a Scatter.
@@ -2001,10 +2147,21 @@ struct edf_slide__expr {
   struct edf_slide__value *early;        /* its value at all steps of a recurrence, or NULL   */
 };
 
-/* A mask s<=t has index s and limit t. `used` is 1 if the mask has an effect. */
-typedef struct { int index, limit, used; edf_slide__expr *test; } edf_slide__mask;
+/* A mask keeps the entries for which a test is true. If the test compares two positions, as in
+   s<=t and t-3<s, the mask is i[low] - i[high] + constant <= 0. Any other one is general: s!=t,
+   s<n[b], and the condition of where(...), which holds in its second argument. The opposite of
+   the condition holds in the third one. */
+typedef struct {
+  edf_slide__expr *test;                 /* a test                                            */
+  unsigned has;                          /* the indices of the test, as bits                  */
+  int low, high;                         /* the indices of i - j + constant ? 0, or -1        */
+  int constant;
+  int general;                           /* see above                                         */
+  int where;                             /* 1 for a condition, 2 for its opposite, else 0     */
+  int used;                              /* 1 if the mask has an effect                       */
+} edf_slide__mask;
 /* Limits: masks of a line, time indices, nested factors, steps of a recurrence. */
-enum { EDF_SLIDE__BOUNDS = 4, EDF_SLIDE__LOOPS = 2, EDF_SLIDE__DEPTH = 32,
+enum { EDF_SLIDE__BOUNDS = 24, EDF_SLIDE__LOOPS = 2, EDF_SLIDE__DEPTH = 32,
   EDF_SLIDE__STEPS = 65536 };
 
 typedef struct edf_slide__slide edf_slide__slide;
@@ -2082,6 +2239,10 @@ static const struct {
   { "mean", "", "_", NULL, NULL },
   { "max", "", "_", NULL, NULL },
   { "min", "", "_", NULL, NULL },
+  { "prod", "", "_", &edf_slide__prod_op, NULL },
+  { "norm", "", "_", &edf_slide__norm_op, NULL },
+  { "logsumexp", "", "_", NULL, NULL },
+  { "std", "", "_", &edf_slide__std_op, NULL },
   { "variance", "", "_", NULL, NULL },
   { "argmax", "", "_", NULL, NULL },
   { "argmin", "", "_", NULL, NULL },
@@ -2089,11 +2250,14 @@ static const struct {
   { "logsoftmax", "LogSoftmax", "_", NULL, NULL },
   { "normalize", "NormalizeOver", "_#", NULL, NULL },
   { "dropout", "Dropout", "x#", NULL, NULL },
+  { "where", "Where", "xxx", &edf_slide__where_op, NULL },
+  { "clamp", "Clamp", "xxx", NULL, NULL },
   { "min", "Min", "xx", &edf_min_op, NULL },
   { "max", "Max", "xx", &edf_max_op, NULL },
   { "tanh", "Tanh", "x", &edf_tanh_op, tanh },
   { "relu", "Relu", "x", &edf_relu_op, NULL },
   { "gelu", "Gelu", "x", &edf_gelu_op, NULL },
+  { "silu", "Silu", "x", &edf_slide__silu_op, NULL },
   { "softplus", "Softplus", "x", &edf_softplus_op, NULL },
   { "sigmoid", "Sigmoid", "x", &edf_sigmoid_op, NULL },
   { "sig", "", "x", &edf_sigmoid_op, NULL },
@@ -2101,6 +2265,9 @@ static const struct {
   { "exp", "Exp", "x", &edf_exp_op, exp },
   { "log", "Log", "x", &edf_log_op, log },
   { "ln", "", "x", &edf_log_op, log },
+  { "log1p", "Log1p", "x", &edf_slide__log1p_op, log1p },
+  { "expm1", "Expm1", "x", &edf_slide__expm1_op, expm1 },
+  { "erf", "Erf", "x", &edf_slide__erf_op, erf },
   { "sqrt", "Sqrt", "x", &edf_sqrt_op, sqrt },
   { "abs", "Abs", "x", &edf_abs_op, fabs },
   { "sin", "Sin", "x", &edf_sin_op, sin },
@@ -2110,9 +2277,10 @@ static const struct {
   { "stop", "Stop", "x", &edf_slide__stop_op, NULL }
 };
 enum { EDF_SLIDE__SUM_OVER, EDF_SLIDE__MEAN_OVER, EDF_SLIDE__MAX_OVER, EDF_SLIDE__MIN_OVER,
+  EDF_SLIDE__PROD_OVER, EDF_SLIDE__NORM_OVER, EDF_SLIDE__LOG_SUM_EXP_OVER, EDF_SLIDE__STD_OVER,
   EDF_SLIDE__VARIANCE_OVER, EDF_SLIDE__ARGMAX_OVER, EDF_SLIDE__ARGMIN_OVER,
   EDF_SLIDE__SOFTMAX_OVER, EDF_SLIDE__LOG_SOFTMAX_OVER, EDF_SLIDE__NORMALIZE_OVER,
-  EDF_SLIDE__DROPOUT_OF,
+  EDF_SLIDE__DROPOUT_OF, EDF_SLIDE__WHERE_OF, EDF_SLIDE__CLAMP_OF,
   EDF_SLIDE__N_FUNCTIONS = sizeof edf_slide__functions / sizeof *edf_slide__functions };
 
 /* Returns the row of a function whose `takes` begins with a character of `ways`, or -1. If
@@ -2132,16 +2300,22 @@ static int edf_slide__function_named(const char *name, const char *ways) {
 static int edf_slide__reduces(const edf_slide__expr *x) {
   return x->sort == EDF_SLIDE__AN_OVER && x->which < EDF_SLIDE__SOFTMAX_OVER;
 }
-static unsigned edf_slide__pair(const edf_slide__mask *m) {
-  return 1u << m->index | 1u << m->limit;
-}
 
 /* Returns the masks of x that go over one of its own indices. */
 static unsigned edf_slide__own_masks(const edf_slide__statement *l, const edf_slide__expr *x) {
   unsigned own = 0;
   for (int m = 0; m < l->n_mask; m++)
-    if (x->over & edf_slide__pair(&l->mask[m])) own |= x->masks & 1u << m;
+    if (x->over & l->mask[m].has) own |= x->masks & 1u << m;
   return own;
+}
+/* Returns those of these masks that are general and about one of the indices in `has`. Their
+   tests are nodes. */
+static unsigned edf_slide__general(const edf_slide__statement *l, unsigned masks,
+                                   unsigned has) {
+  unsigned general = 0;
+  for (int m = 0; m < l->n_mask; m++)
+    if (l->mask[m].general && l->mask[m].has & has) general |= masks & 1u << m;
+  return general;
 }
 
 /* Returns t for a softmax_s whose only mask is s<=t, else -1. Row t then ends with entry t. */
@@ -2149,9 +2323,9 @@ static int edf_slide__limit(const edf_slide__statement *l, const edf_slide__expr
   unsigned own = edf_slide__own_masks(l, x);
   int limit = -1;
   if (x->sort != EDF_SLIDE__AN_OVER || x->which != EDF_SLIDE__SOFTMAX_OVER) return -1;
-  for (int m = 0; m < l->n_mask; m++)
-    if (own == 1u << m && l->mask[m].test->which == 3 && x->over == 1u << l->mask[m].index)
-      limit = l->mask[m].limit;
+  for (const edf_slide__mask *m = l->mask; m < l->mask + l->n_mask; m++)
+    if (own == 1u << (m - l->mask) && !m->general && !m->constant && m->low >= 0 &&
+        x->over == 1u << m->low) limit = m->high;
   return limit;
 }
 /* Returns the indices of x, except indices that x sums or that have a number in this step. */
@@ -2161,39 +2335,34 @@ static unsigned edf_slide__expr_has(const edf_slide__statement *l, const edf_sli
   if (x->sort == EDF_SLIDE__A_NAME && !(x->number > 0)) has = 1u << x->which;
   for (const edf_slide__expr *k = x->in; k; k = k->next) has |= edf_slide__expr_has(l, k);
   unsigned own = x->sort == EDF_SLIDE__AN_OVER ? edf_slide__own_masks(l, x) : 0;
-  for (int m = 0; own; m++, own >>= 1) if (own & 1) has |= edf_slide__pair(&l->mask[m]);
+  own |= edf_slide__general(l, x->masks, has);
+  for (int m = 0; own; m++, own >>= 1) if (own & 1) has |= l->mask[m].has;
   if (x->sort == EDF_SLIDE__A_PRODUCT || edf_slide__reduces(x)) has &= ~x->over;
   return has & ~l->fixed;
 }
 
 /* ---- Words of other notations, and what to write in this one. A word that ends with _ is a
    function over an index. */
+#define EDF_SLIDE__TOP "k[b] = argmax_i x[b,i]. A line with | i!=k[b] leaves this entry out"
 static const struct { const char *word, *write; } edf_slide__elsewhere[] = {
-  { "prod_", "exp(sum_i ln x[i]) for x > 0" },
-  { "product_", "exp(sum_i ln x[i]) for x > 0" }, { "prod", "exp(sum_i ln x[i]) for x > 0" },
-  { "\xCE\xA0_", "exp(sum_i ln x[i]) for x > 0" }, { "\xCE\xA3_", "sum_i" },   /* Greek     */
-  { "\xE2\x88\x8F", "exp(sum_i ln x[i]) for x > 0" },                   /* product sign       */
-  { "\xE2\x88\x91", "sum_i" },                                          /* sum sign           */
+  { "product_", "prod_i" }, { "\xCE\xA0_", "prod_i" }, { "\xCE\xA3_", "sum_i" },   /* Greek   */
+  { "\xE2\x88\x8F", "prod_i" }, { "\xE2\x88\x91", "sum_i" },          /* and the signs      */
   { "avg_", "mean_i" }, { "average_", "mean_i" }, { "var_", "variance_i" },
-  { "std_", "sqrt(variance_i x[i])" }, { "norm_", "sqrt(sum_i x[i]^2)" },
-  { "logsumexp_", "ln sum_i exp(x[i])" }, { "cumsum_", "sum_{s<=t} x[s]" },
+  { "cumsum", "sum_{s<=t} x[s]" }, { "cumsum_", "sum_{s<=t} x[s]" },
+  { "topk", EDF_SLIDE__TOP }, { "topk_", EDF_SLIDE__TOP }, { "top_", EDF_SLIDE__TOP },
   { "any_", "max_i" }, { "all_", "min_i" }, { "log_softmax_", "logsoftmax_i" },
-  { "clip", "min(max(x, 0), 1)" }, { "clamp", "min(max(x, 0), 1)" },
-  { "where", "1[x[i] > 0] a[i] + 1[x[i] <= 0] c[i]" },
-  { "if", "1[x[i] > 0] a[i] + 1[x[i] <= 0] c[i]" },
-  { "select", "1[x[i] > 0] a[i] + 1[x[i] <= 0] c[i]" },
+  { "clip", "clamp(x[i], 0, 1)" }, { "T", "the indices in the other order: W[j,i]" },
+  { "if", "where(x[i] > 0, a[i], c[i])" }, { "select", "where(x[i] > 0, a[i], c[i])" },
   { "pow", "x[i]^2" }, { "power", "x[i]^2" }, { "square", "x[i]^2" },
   { "sg", "stop(x[i])" }, { "detach", "stop(x[i])" }, { "stop_gradient", "stop(x[i])" },
   { "stopgrad", "stop(x[i])" }, { "stop_grad", "stop(x[i])" },
-  { "silu", "x[i] sigmoid(x[i])" }, { "swish", "x[i] sigmoid(x[i])" },
-  { "logistic", "sigmoid(x[i])" }, { "leakyrelu", "max(x[i], 0.01 x[i])" },
-  { "leaky_relu", "max(x[i], 0.01 x[i])" }, { "relu6", "min(relu(x[i]), 6)" },
+  { "swish", "silu(x[i])" }, { "logistic", "sigmoid(x[i])" },
+  { "leakyrelu", "max(x[i], 0.01 x[i])" }, { "leaky_relu", "max(x[i], 0.01 x[i])" },
+  { "relu6", "clamp(x[i], 0, 6)" },
   { "sgn", "sign(x[i])" }, { "fabs", "abs(x[i])" }, { "tan", "sin(x[i]) / cos(x[i])" },
   { "ceil", "-floor(-x[i])" }, { "round", "floor(x[i] + 0.5)" },
-  { "log2", "ln(x[i]) / ln(2)" }, { "log10", "ln(x[i]) / ln(10)" },
-  { "log1p", "ln(1 + x[i])" }, { "rsqrt", "1/sqrt(x[i])" },
+  { "log2", "ln(x[i]) / ln(2)" }, { "log10", "ln(x[i]) / ln(10)" }, { "rsqrt", "1/sqrt(x[i])" },
   { "maximum", "max(x[i], y[i])" }, { "minimum", "min(x[i], y[i])" },
-  { "\xE2\x89\xA0", "!=" },                                             /* not-equal sign     */
   { "\xE2\x88\x9A", "sqrt(x[i])" }, { "\xC2\xB2", "x[i]^2" }, { "\xC2\xB3", "x[i]^3" }
 };
 /* Stops if a name that is no tensor is such a word. A sign may be joined to a name. */
@@ -2334,6 +2503,13 @@ static edf_node *edf_slide__known(edf_slide__slide *all, const char *name) {
   return !all->in ? edf_slide__newest_for(all, name) : k < 0 ? NULL : all->in[k];
 }
 
+/* Returns 1 if a name is a scalar tensor: of a line, or of the graph. */
+static int edf_slide__is_scalar(edf_slide__slide *all, const char *name) {
+  edf_slide__statement *by = edf_slide__line_of(all, name);
+  const edf_node *x = by ? NULL : edf_slide__known(all, name);
+  return by ? by->m.e.ref->rank == 0 : x && x->rank == 0;
+}
+
 /* ---- Reading an expression. */
 static edf_slide__expr *edf_slide__read_sum(edf_slide__statement *l);
 static edf_slide__expr *edf_slide__read_product(edf_slide__statement *l,
@@ -2390,6 +2566,35 @@ static int edf_slide__is_over(const char *name) {
   return edf_slide__function_named(edf__text("%s_", name), "_") >= 0;
 }
 
+/* Returns the test 1[a<b], or the test of a mask s<=t. A test compares a - b with 0. */
+static edf_slide__expr *edf_slide__test_of(edf_slide__expr *a, edf_slide__expr *b, int which) {
+  edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_TEST, a->at, a);
+  x->which = which;
+  const edf_slide__expr *only = b->in->next ? NULL : edf_slide__only(b->in);
+  if (only && only->sort == EDF_SLIDE__A_NUMBER && only->number == 0) return x;      /* a > 0 */
+  for (edf_slide__expr *p = b->in; p; p = p->next) p->number = -p->number;
+  edf_slide__append_expr(a->in, b->in);
+  return x;
+}
+
+/* Reads <, <=, =, !=, > or >=. Returns which differences a - b make it true, as a sum: 1 for
+   negative differences, 2 for 0, and 4 for positive differences. */
+static int edf_slide__read_comparison(edf__scan *s, const char *expected) {
+  char c = edf__peek(s);
+  if (!c || !strchr("<>=!", c)) edf__found(s, expected, "");
+  s->at++;
+  int equal = *s->at == '=' && s->at++, which = c == '<' ? 1 : c == '>' ? 4 : c == '!' ? 5 : 2;
+  if (c == '!' && !equal) edf__found(s, expected, "");
+  return equal && strchr("<>", c) ? which | 2 : which;
+}
+
+/* Reads a comparison of two sums. */
+static edf_slide__expr *edf_slide__read_test(edf_slide__statement *l) {
+  edf_slide__expr *a = edf_slide__read_sum(l);
+  int which = edf_slide__read_comparison(l->m.e.scan, "<, <=, =, !=, > or >=");
+  return edf_slide__test_of(a, edf_slide__read_sum(l), which);
+}
+
 /* Reads the arguments of function f: f(x), f(x,y) or f x. */
 static edf_slide__expr *edf_slide__read_call(edf_slide__statement *l, const char *name, int f) {
   edf__scan *s = l->m.e.scan;
@@ -2398,7 +2603,14 @@ static edf_slide__expr *edf_slide__read_call(edf_slide__statement *l, const char
   x->which = f;
   x->closed = !edf__accept(s, '(');
   if (x->closed) x->in = edf_slide__read_factor(l);
-  else n = edf_slide__read_list(l, &x->in, edf_slide__read_sum);
+  else {
+    if (f == EDF_SLIDE__WHERE_OF) {
+      x->in = edf_slide__read_test(l);
+      if (edf__accept(s, ',')) n++;
+      else edf__found(s, "',' and two values: where(x[i] > 0, a[i], b[i])", "");
+    }
+    n = n - 1 + edf_slide__read_list(l, &x->in, edf_slide__read_sum);
+  }
   if (n != wanted)
     edf__syntax(s, name, "%s takes %d argument%s, found %d%s", name, wanted,
                 wanted > 1 ? "s" : "", n, !edf_slide__is_over(name) ? ""
@@ -2427,11 +2639,54 @@ static void edf_slide__read_summand(edf_equation *e, edf_place *place, int sign)
   *sum += sign * factor;
   if (*sum == 0) edf__syntax(s, place->at, "index %s cancels out in this position", name);
 }
-static const char edf_slide__one_lookup[] =
-  "a lookup position is one tensor or one call: write floor(n[b] - 1)";
+/* Reads a summand of a mask or a position: an index, a scalar, or a lookup, as n[b]. */
+static edf_slide__expr *edf_slide__read_tensor(edf_slide__statement *l, edf_slide__expr *x);
+static edf_slide__expr *edf_slide__read_operand(edf_slide__statement *l) {
+  edf_equation *e = &l->m.e;
+  edf__scan *s = e->scan;
+  edf__peek(s);
+  const char *behind = s->at + strlen(s->at + s->size);
+  behind += strspn(behind, " ");
+  if (edf__is_letter(*s->at) && (*behind == '[' || *behind == '('))
+    return edf_slide__read_atom(l);
+  edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_NAME,
+                                           edf__identifier(s, "an index or a number"), NULL);
+  int i = 0;
+  while (i < e->n_index && strcmp(e->index[i].name, x->at)) i++;
+  if (i == e->n_index && edf_slide__is_scalar(l->slide, x->at))
+    return edf_slide__read_tensor(l, x);
+  x->which = edf_slide__index_of(e, x->at);
+  x->number = 0;
+  return x;
+}
+/* Reads a side of a mask, t-3 or n[b], or a position with a lookup: a sum of indices and
+   lookups with whole factors, and of numbers. */
+static edf_slide__expr *edf_slide__read_side(edf_slide__statement *l) {
+  edf__scan *s = l->m.e.scan;
+  edf__peek(s);
+  edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_SUM, s->at, NULL);
+  for (int sign = edf_slide__first_sign(s); sign;
+       sign = edf__accept(s, '+') ? 1 : edf__accept(s, '-') ? -1 : 0) {
+    int number = edf__is_digit(edf__peek(s));
+    edf_slide__expr *p = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, s->at, NULL);
+    p->number = sign * (number ? edf__whole(s, 0, 1000000) : 1);
+    if (!number || edf__accept(s, '*') || edf__is_letter(edf__peek(s)))
+      p->in = edf_slide__read_operand(l);
+    x->in = edf_slide__append_expr(x->in, p);
+  }
+  return x;
+}
+/* Returns 1 if a name before a bracket is in the position that begins at c. */
+static int edf_slide__looks_up(const char *c) {
+  const char *bracket = c + strcspn(c, ",;|[](\n");
+  if (*bracket != '[' && *bracket != '(') return 0;
+  while (bracket > c && bracket[-1] == ' ') bracket--;
+  return bracket > c && (edf__is_letter(bracket[-1]) || edf__is_digit(bracket[-1]) ||
+                         bracket[-1] == '\'');
+}
 
-/* Reads an index position of tensor f: a sum of indices, a lookup w[b,t] or floor(...), or a
-   group (I,J), whose factors come later. */
+/* Reads an index position of tensor f: a sum of indices, a sum with lookups w[b,t] or
+   floor(...), or a group (I,J), whose factors come later. */
 static void edf_slide__read_place(edf_slide__statement *l, int f) {
   edf__scan *s = l->m.e.scan;
   edf_slide__expr *x = NULL;
@@ -2439,18 +2694,19 @@ static void edf_slide__read_place(edf_slide__statement *l, int f) {
   memset(&p, 0, sizeof p);
   edf__peek(s);
   p.at = s->at;
-  const char *behind = p.at + strlen(p.at + s->size);
-  behind += strspn(behind, " ");
   if (edf__accept(s, '(')) {
-    const char *inside = s->at + strspn(s->at, " "), *end = inside;
-    while (edf__is_letter(*end) || edf__is_digit(*end)) end++;
-    if (end > inside && *end == '[') edf__syntax(s, inside, "%s", edf_slide__one_lookup);
+    if (edf_slide__looks_up(s->at))
+      edf__syntax(s, s->at, "a lookup position has no brackets around it: write n[b] - 1");
     x = edf_slide__new_expr(EDF_SLIDE__A_GROUP, p.at, NULL);
     edf_slide__read_list(l, &x->in, edf_slide__read_index);
-  } else if (edf__is_letter(*p.at) && (*behind == '[' || *behind == '('))
-    x = edf_slide__read_atom(l);
+  } else if (edf_slide__looks_up(p.at)) {
+    x = edf_slide__read_side(l);
+    const edf_slide__expr *alone = x->in->next ? NULL : edf_slide__only(x->in);
+    if (alone) x = x->in->in;
+  }
   if (x && strchr("+-*/^", edf__peek(s)) && *s->at)
-    edf__syntax(s, s->at, "%s", edf_slide__one_lookup);
+    edf__syntax(s, s->at, "a position is a sum of indices, lookups and numbers: write "
+                "floor(n[b] / 2)");
   for (int sign = x ? 0 : edf_slide__first_sign(s); sign;
        sign = edf__accept(s, '+') ? 1 : edf__accept(s, '-') ? -1 : 0)
     edf_slide__read_summand(&l->m.e, &p, sign);
@@ -2488,26 +2744,6 @@ static edf_slide__expr *edf_slide__read_tensor(edf_slide__statement *l, edf_slid
   return x;
 }
 
-/* Returns the test 1[a<b], or the test of a mask s<=t. A test compares a - b with 0. */
-static edf_slide__expr *edf_slide__test_of(edf_slide__expr *a, edf_slide__expr *b, int which) {
-  edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_TEST, a->at, a);
-  x->which = which;
-  for (edf_slide__expr *p = b->in; p; p = p->next) p->number = -p->number;
-  edf_slide__append_expr(a->in, b->in);
-  return x;
-}
-
-/* Reads <, <=, =, !=, > or >=. Returns which differences a - b make it true, as a sum: 1 for
-   negative differences, 2 for 0, and 4 for positive differences. */
-static int edf_slide__read_comparison(edf__scan *s, const char *expected) {
-  char c = edf__peek(s);
-  if (!c || !strchr("<>=!", c)) edf__found(s, expected, "");
-  s->at++;
-  int equal = *s->at == '=' && s->at++, which = c == '<' ? 1 : c == '>' ? 4 : c == '!' ? 5 : 2;
-  if (c == '!' && !equal) edf__found(s, expected, "");
-  return equal && strchr("<>", c) ? which | 2 : which;
-}
-
 /* Reads the size of an index after its '<'. */
 static void edf_slide__read_size(edf_equation *e, int index, const char *name) {
   int *bound = &e->index[index].bound;
@@ -2520,26 +2756,81 @@ static void edf_slide__read_size(edf_equation *e, int index, const char *name) {
   *bound = (int)n;
 }
 
+/* Returns the index that is a side of a mask alone, or NULL. */
+static const edf_slide__expr *edf_slide__lone(const edf_slide__expr *side) {
+  const edf_slide__expr *f = side->in->next ? NULL : edf_slide__only(side->in);
+  return f && f->sort == EDF_SLIDE__A_NAME ? f : NULL;
+}
+
+/* Returns the mask that keeps the entries for which a test is true. */
+static edf_slide__mask edf_slide__mask_of(const edf_slide__statement *l,
+                                          edf_slide__expr *test) {
+  edf_slide__mask m = { test, edf_slide__expr_has(l, test), -1, -1, 0, 0, 0, 0 };
+  int factor[EDF_MAX_INDEX] = { 0 }, sign = test->which == 4 || test->which == 6 ? -1 : 1;
+  for (const edf_slide__expr *p = test->in->in; p; p = p->next) {
+    int number = sign * (int)p->number;
+    if (!p->in) m.constant += number;
+    else if (p->in->sort == EDF_SLIDE__A_NAME) factor[p->in->which] += number;
+    else m.general = 1;
+  }
+  for (int i = 0; i < EDF_MAX_INDEX; i++) {
+    if (factor[i] == 1 && m.low < 0) m.low = i;
+    else if (factor[i] == -1 && m.high < 0) m.high = i;
+    else if (factor[i]) m.general = 1;
+  }
+  if (m.general) m.low = m.high = -1;
+  m.general |= test->which == 2 || test->which == 5;
+  m.constant += test->which == 1 || test->which == 4;          /* s<t is s - t + 1 <= 0       */
+  return m;
+}
+/* Adds a mask to the line, and returns its bit. */
+static unsigned edf_slide__add_mask(edf_slide__statement *l, edf_slide__mask m) {
+  if (l->n_mask == EDF_SLIDE__BOUNDS)
+    edf__syntax(l->m.e.scan, m.test->at, "too many masks: at most %d in a line",
+                EDF_SLIDE__BOUNDS);
+  l->mask[l->n_mask] = m;
+  return 1u << l->n_mask++;
+}
+/* Returns the index that a mask in braces reduces, as a bit. `over` has the indices that the
+   braces have named so far, `n` is the number of indices before the mask. */
+static unsigned edf_slide__reduced_by(const edf_slide__statement *l, const edf_slide__mask *m,
+                                      const edf_slide__expr *a, const edf_slide__expr *b,
+                                      unsigned over, int n) {
+  const edf_slide__expr *first = edf_slide__lone(a), *second = edf_slide__lone(b);
+  unsigned fresh = m->has >> n << n;
+  if (fresh) return fresh;
+  if (m->has & over) return 0;
+  if (!first || (second && l->left >> first->which & 1)) first = second;
+  if (!first)
+    edf__syntax(l->m.e.scan, a->at, "which index does this mask reduce? Name it first, as in "
+                "{s, 2*s<t}");
+  return 1u << first->which;
+}
+
 /* Reads a bound: a size x<28, a class bound w<27, or a mask s<=t. In braces an index may be
-   alone. Returns the bit of the index, or 0 for a class bound. */
-static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces) {
+   alone, and `over` has the indices that the braces have named so far. Returns the bit of the
+   index that has a size or is reduced, or 0. */
+static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces, unsigned over) {
   edf_equation *e = &l->m.e;
   edf__scan *s = e->scan;
   int n = e->n_index, used = braces;
-  edf_slide__expr *x = edf_slide__read_index(l), *t;
-  unsigned bit = 1u << x->which;
-  if (strstr(x->at, "\xE2\x89\xA0") || (edf__peek(s) == '!' && !braces))
-    edf__syntax(s, x->at, "a bound is i<5 or s<=t, and there is no bound !=. A test selects: "
-                "1[i != j] x[i]");
-  if (braces && strchr(">=!", edf__peek(s)) && *s->at)
-    edf__syntax(s, s->at, "in braces write an index, %s<5 or %s<=t. Entries count from 0, and "
-                "a test selects some: 1[%s > 0] x[%s]", x->at, x->at, x->at, x->at);
-  if (braces && edf__peek(s) != '<') return bit;
-  const char *expected = "'<' and a number, or '<=' and an index";
-  if (edf__peek(s) != '<') edf__found(s, expected, "");
-  int which = edf_slide__read_comparison(s, expected);
+  edf__peek(s);
+  const char *text = s->at;
+  edf_slide__expr *a = edf_slide__read_side(l), *b;
+  const edf_slide__expr *x = edf_slide__lone(a);
+  unsigned bit = x ? 1u << x->which : 0;
+  char c = edf__peek(s);
+  if (braces && x && (!c || !strchr("<>=!", c))) return bit;
+  int which = edf_slide__read_comparison(s, "'<' and a number, or '<=' and an index");
+  edf__peek(s);
+  const char *digits = s->at, *end = digits + strspn(digits, "0123456789"),
+             *next = end + strspn(end, " ");
+  int is_number = end > digits && !edf__is_letter(*end) && (!*next || !strchr("*+-", *next));
+  if (braces && which == 2 && is_number)
+    edf__syntax(s, digits, "in braces write an index, %s<5 or s<=t. Entries count from 0",
+                x ? x->at : "i");
   /* Outside braces, a name that is no index yet is a tensor. The number counts classes. */
-  if (which == 1 && edf__is_digit(edf__peek(s))) {
+  if (which == 1 && x && is_number) {
     for (int f = 0; f < e->n_ref; f++) used |= !strcmp(e->ref[f].name, x->at);
     for (int i = 0; i < n && x->which >= n && !used; i++)
       if (!edf_slide__compare_names(e->index[i].name, x->at))
@@ -2550,18 +2841,16 @@ static unsigned edf_slide__read_bound(edf_slide__statement *l, int braces) {
     edf_slide__read_size(e, x->which, x->at);
     return x->which < n || braces ? bit : 0;
   }
-  t = edf_slide__read_index(l);
-  edf_slide__expr *a = edf_slide__sum_of(x->at, x), *b = edf_slide__sum_of(t->at, t);
-  edf_slide__mask m = { x->which, t->which, 0, edf_slide__test_of(a, b, which) };
-  if (t->which >= n || (!braces && x->which >= n)) {
-    const char *c = t->which >= n ? t->at : x->at;
-    edf__syntax(s, c, braces ? "%s is not an index of this line. If both are summed, write "
-                "sum_{%s,%s} ... | %s%s%s" : "%s is not an index of this line", c, x->at, t->at,
-                x->at, which == 1 ? "<" : "<=", t->at);
-  }
-  if (l->n_mask == EDF_SLIDE__BOUNDS) edf__syntax(s, x->at, "too many bounds");
-  l->mask[l->n_mask++] = m;
-  return bit;
+  b = edf_slide__read_side(l);
+  edf_slide__mask m = edf_slide__mask_of(l, edf_slide__test_of(a, b, which));
+  unsigned fresh = m.has >> n << n, second = fresh & (fresh - 1);
+  const char *unknown = edf_slide__first_of(e, braces ? second : fresh);
+  if (unknown)
+    edf__syntax(s, unknown, "%s is not an index of this line%s", unknown, !braces ? ""
+                : edf__text(". If both are summed, write sum_{%s,%s} ... | %.*s",
+                            edf_slide__first_of(e, fresh), unknown, (int)(s->at - text), text));
+  edf_slide__add_mask(l, m);
+  return braces ? edf_slide__reduced_by(l, &m, a, b, over, n) : 0;
 }
 
 static edf_slide__expr *edf_slide__read_number_expr(edf_slide__statement *l) {
@@ -2579,21 +2868,37 @@ static edf_slide__expr *edf_slide__divisor_of(edf_slide__expr *base) {
   base->next->number = -1;
   return x;
 }
-/* Reads a power after its base, x^2, x^-1 or x^(1/2). Returns the base if no ^ follows. */
+/* Reads a power after its base, x^2, x^(-1/2) or x^y[i]. Returns the base if no ^ follows. */
 static edf_slide__expr *edf_slide__read_power(edf_slide__statement *l, edf_slide__expr *base) {
   edf__scan *s = l->m.e.scan;
   const char *at = s->at;
   if (!edf__accept(s, '^')) return base;
   double sign = edf_slide__first_sign(s);
   char c = edf__peek(s);
-  if (!edf__is_digit(c) && c != '.' && c != '(')
-    edf__syntax(s, s->at, "a power is a number, or a bracket without tensors");
+  if (!edf__is_digit(c) && !edf__is_letter(c) && c != '.' && c != '(')
+    edf__syntax(s, s->at, "a power is a number, a tensor, or a bracket");
   edf_slide__expr *power = edf_slide__new_expr(EDF_SLIDE__A_PRODUCT, s->at, NULL);
   power->number = sign;
-  power->in =
-      edf__accept(s, '(') ? edf_slide__read_bracket(l) : edf_slide__read_number_expr(l);
+  power->in = edf_slide__read_atom(l);
   base->next = power;
   return edf_slide__new_expr(EDF_SLIDE__A_POWER, at, base);
+}
+
+/* Returns f(x) for the function with this name. */
+static edf_slide__expr *edf_slide__call_of(const char *name, const char *at,
+                                           edf_slide__expr *x) {
+  edf_slide__expr *call = edf_slide__new_expr(EDF_SLIDE__A_CALL, at, x);
+  call->which = edf_slide__function_named(name, "x");
+  return call;
+}
+/* Returns ln sum_k exp(x), as which logsumexp_k(x) is read. */
+static edf_slide__expr *edf_slide__log_sum_exp(const edf_slide__expr *x) {
+  edf_slide__expr *of = x->in;
+  if (of->sort == EDF_SLIDE__A_PRODUCT) of = edf_slide__new_expr(EDF_SLIDE__A_SUM, of->at, of);
+  else if (of->sort != EDF_SLIDE__A_SUM) of = edf_slide__sum_of(of->at, of);
+  of = edf_slide__sum_of(x->at, edf_slide__call_of("exp", x->at, of));
+  of->in->over = x->over;
+  return edf_slide__call_of("ln", x->at, of);
 }
 
 /* Reads softmax_t x or sum_{i,j} x. The argument x of sum and mean is the rest of the term. The
@@ -2608,9 +2913,10 @@ static edf_slide__expr *edf_slide__read_over(edf_slide__statement *l, const char
   if (*index) x->over = 1u << edf_slide__index_of(&l->m.e, index);
   else {
     edf__expect(s, '{', "an index or '{'", "");
-    do x->over |= edf_slide__read_bound(l, 1); while (edf__accept(s, ','));
+    do x->over |= edf_slide__read_bound(l, 1, x->over); while (edf__accept(s, ','));
     edf__expect(s, '}', "'}' or ','", "");
   }
+  int is_log = f == EDF_SLIDE__LOG_SUM_EXP_OVER;
   if (f > EDF_SLIDE__MEAN_OVER && edf__accept(s, '(')) {
     x->in = edf_slide__read_sum(l);
     if (f == EDF_SLIDE__NORMALIZE_OVER && edf__accept(s, ',')) {
@@ -2619,12 +2925,14 @@ static edf_slide__expr *edf_slide__read_over(edf_slide__statement *l, const char
     }
     edf__expect(s, ')', "')'", "");
     x->in = edf_slide__read_power(l, x->in);
-    if (edf_slide__expr_has(l, x->in) & x->over) return x;
+    if (edf_slide__expr_has(l, x->in) & x->over)
+      return is_log ? edf_slide__log_sum_exp(x) : x;
   }
   double sign = x->in ? 1 : edf_slide__first_sign(s);
   x->closed = f > EDF_SLIDE__MEAN_OVER;  /* Its argument is the rest of the term.             */
   x->in = edf_slide__read_product(l, x->in);
   x->in->number *= sign;
+  if (is_log) return edf_slide__log_sum_exp(x);
   if (f > EDF_SLIDE__MEAN_OVER) return x;
   x->sort = EDF_SLIDE__A_SUM;            /* The product sums. A mean is divided by sum_i 1.   */
   x->in->at = name;
@@ -2665,11 +2973,9 @@ static edf_slide__expr *edf_slide__read_atom(edf_slide__statement *l) {
   char c = edf__peek(s);
   if (c == '1' && s->at[1] == '[') {
     s->at += 2;
-    edf_slide__expr *a = edf_slide__read_sum(l);
-    int which = edf_slide__read_comparison(s, "<, <=, =, !=, > or >=");
-    a = edf_slide__test_of(a, edf_slide__read_sum(l), which);
+    edf_slide__expr *test = edf_slide__read_test(l);
     edf__expect(s, ']', "']'", "");
-    return a;
+    return test;
   }
   if (edf__is_digit(c) || c == '.') return edf_slide__read_number_expr(l);
   if (edf__accept(s, '(')) return edf_slide__read_bracket(l);
@@ -2774,7 +3080,7 @@ static void edf_slide__read_statement(edf_slide__slide *all, edf__scan *s) {
   do l->right = edf_slide__append_expr(l->right, edf_slide__read_sum(l));
   while (edf__accept(s, ';'));
   if (edf__accept(s, '|'))
-    do edf_slide__read_bound(l, 0); while (edf__accept(s, ','));
+    do edf_slide__read_bound(l, 0, 0); while (edf__accept(s, ','));
   if (edf__peek(s) && *s->at != '\n') edf_slide__check_end(s);
   l->whole = 1;
 }
@@ -2836,7 +3142,7 @@ static void edf_slide__resolve_name(edf_slide__statement *l, edf_slide__expr *x)
   int i = edf_slide__index_for(&l->m.e, x->at);
   edf_slide__statement *by = edf_slide__line_of(l->slide, x->at);
   edf_node *node = by ? NULL : edf_slide__known(l->slide, x->at);
-  int scalar = by ? by->m.e.ref->rank == 0 : node && node->rank == 0;
+  int scalar = edf_slide__is_scalar(l->slide, x->at);
   x->number = edf_slide__is_capital(x->at);
   x->which = i;
   if (scalar && i >= 0)
@@ -2861,7 +3167,8 @@ static void edf_slide__resolve_name(edf_slide__statement *l, edf_slide__expr *x)
               x->at, x->at, x->at);
 }
 static void edf_slide__resolve(edf_slide__statement *l, edf_slide__expr *x) {
-  if (x->sort == EDF_SLIDE__A_NAME) edf_slide__resolve_name(l, x);
+  int is_index = x->number == 0;         /* of a mask or a position                           */
+  if (x->sort == EDF_SLIDE__A_NAME && !is_index) edf_slide__resolve_name(l, x);
   for (edf_slide__expr *k = x->in; k && x->sort != EDF_SLIDE__A_GROUP; k = k->next)
     edf_slide__resolve(l, k);
 }
@@ -2968,28 +3275,35 @@ static void edf_slide__bind_product(const edf_slide__statement *l, edf_slide__ex
   x->over |= own;
 }
 
-/* Applies each mask s<=t whose two indices are known at x. A product that sums s or t gets the
-   factor 1[s<=t]. If is_entry is 1, a term that sums neither gets the factor. Functions over s
-   or t leave excluded entries out by themselves. Returns the applied masks, as bits. */
+/* Applies each mask of the line whose indices are known at x. A product that sums one of them
+   gets the factor 1[s<=t]. If is_entry is 1, a term that sums none of them gets the factor.
+   Functions over s or t leave excluded entries out by themselves. Returns the applied masks. */
 static unsigned edf_slide__apply_bounds(edf_slide__statement *l, edf_slide__expr *x,
                                         unsigned known, int is_entry) {
   unsigned over = x->over, applied = 0;
   const edf_slide__expr *f = edf_slide__only(x);
   for (edf_slide__mask *m = l->mask; m < l->mask + l->n_mask; m++) {
-    unsigned pair = edf_slide__pair(m);
-    if (pair & ~known || ((over & pair) != 0) == is_entry) continue;
+    if (m->where || m->has & ~known || ((over & m->has) != 0) == is_entry) continue;
     m->used = 1;
     applied |= 1u << (m - l->mask);
     if (x->sort == EDF_SLIDE__A_PRODUCT) {
       int done = f && f->sort == EDF_SLIDE__AN_OVER && f->which == EDF_SLIDE__SOFTMAX_OVER;
       edf_slide__expr *test = edf_slide__new_expr(EDF_SLIDE__A_TEST, m->test->at, m->test->in);
       test->which = m->test->which;
-      if (!done || !(f->over & pair)) x->in = edf_slide__append_expr(x->in, test);
-    } else if (x->which == EDF_SLIDE__VARIANCE_OVER || x->which > EDF_SLIDE__SOFTMAX_OVER)
-      edf__syntax(l->m.e.scan, x->at, "a mask is for sum, mean, max, min, argmax, argmin and "
-                  "softmax");
+      if (!done || !(f->over & m->has)) x->in = edf_slide__append_expr(x->in, test);
+    } else if (x->which == EDF_SLIDE__VARIANCE_OVER || x->which == EDF_SLIDE__STD_OVER ||
+               x->which > EDF_SLIDE__SOFTMAX_OVER)
+      edf__syntax(l->m.e.scan, x->at, "a mask is for sum, mean, max, min, prod, norm, "
+                  "logsumexp, argmax, argmin and softmax");
   }
   return applied;
+}
+
+/* Returns 1 if x is the test of a mask: what apply_bounds has added to a product. */
+static int edf_slide__is_mask_test(const edf_slide__statement *l, const edf_slide__expr *x) {
+  int is = 0;
+  for (int m = 0; m < l->n_mask; m++) is |= x->in && x->in == l->mask[m].test->in;
+  return is && x->sort == EDF_SLIDE__A_TEST;
 }
 
 /* ---- Sums that have two readings. Returns the end of the sum that begins at c. */
@@ -3106,9 +3420,21 @@ static void edf_slide__bind_expr(edf_slide__statement *l, edf_slide__expr *x, un
   } else if (x->sort == EDF_SLIDE__A_CALL || x->sort == EDF_SLIDE__A_TEST ||
              x->sort == EDF_SLIDE__A_POWER) inner = 2;
   else if (!inner) inner = 1;
+  for (int m = 0; m < l->n_mask && over && !reduces; m++)      /* softmax reads all entries   */
+    if (l->mask[m].where && l->mask[m].has & said) masks &= ~(1u << m);
   x->masks = masks;
-  for (edf_slide__expr *k = x->in; k; k = k->next)
-    edf_slide__bind_expr(l, k, bound, summed, inner, masks);
+  unsigned where = 0;                    /* the condition of where(...), and its opposite     */
+  for (edf_slide__expr *k = x->in; k; k = k->next) {
+    unsigned its = edf_slide__is_mask_test(l, k) ? 0 : masks;
+    for (int m = 0; m < l->n_mask && k->sort == EDF_SLIDE__A_POWER && k->which == 2; m++)
+      if (l->mask[m].has & x->over) its &= ~(1u << m);         /* The count has its own mask. */
+    edf_slide__bind_expr(l, k, bound, summed, inner, its | where);
+    if (x->sort != EDF_SLIDE__A_CALL || x->which != EDF_SLIDE__WHERE_OF) continue;
+    edf_slide__mask m = edf_slide__mask_of(l, x->in);
+    m.general = m.used = 1;
+    m.where = where ? 2 : 1;
+    where = k->next ? edf_slide__add_mask(l, m) : 0;
+  }
 }
 
 /* Returns 1 if x has only numbers and sizes. */
@@ -3238,6 +3564,9 @@ static void edf_slide__set_groups(edf_slide__statement *l) {
 static int edf_slide__classes_of(const edf_slide__statement *l, const edf_slide__expr *value) {
   const edf_equation *e = &l->m.e;
   int c = 0;
+  const edf_slide__expr *p = value->sort == EDF_SLIDE__A_SUM ? value->in : NULL;
+  while (p && (!p->in || p->in->sort == EDF_SLIDE__A_NAME)) p = p->next;
+  if (p) value = p->in;                  /* the first lookup of a sum                         */
   while (c < e->n_index && (!e->index[c].bound || strcmp(e->index[c].name, value->at))) c++;
   if (c == e->n_index)
     edf__syntax(l->m.e.scan, value->at,
@@ -3698,7 +4027,13 @@ static edf_slide__value edf_slide__lettered(const edf_slide__statement *l, edf_s
   return v;
 }
 
-/* Returns the number n as a value. */
+/* Returns a node of the number n as a value. Prints show the number in its place. */
+static edf_slide__value edf_slide__literal(const edf_slide__statement *l, double n) {
+  const edf__site *at = &l->slide->site;
+  edf_node *y = edf_slide__with_number(at, &edf_slide__number_op, NULL, n);
+  return edf_slide__new_value(l, y, 0);
+}
+/* Returns the number n as a value: n times the number 1. */
 static edf_slide__value edf_slide__number_value(const edf_slide__statement *l, double n) {
   edf_node **one = &l->slide->one;
   if (!*one) *one = edf_slide__with_number(&l->slide->site, &edf_slide__number_op, NULL, 1);
@@ -3739,6 +4074,9 @@ static edf_slide__statement *edf_slide__running(const edf_slide__statement *l,
 /* Returns 1 if x reads a tensor of the recurrence that runs. */
 static int edf_slide__reads_group(const edf_slide__statement *l, const edf_slide__expr *x) {
   int found = x->sort == EDF_SLIDE__A_TENSOR && edf_slide__running(l, &l->m.e.ref[x->which]);
+  unsigned general = edf_slide__general(l, x->masks, ~0u);
+  for (int m = 0; general >> m && !found; m++)
+    if (general >> m & 1) found = edf_slide__reads_group(l, l->mask[m].test);
   for (const edf_slide__expr *k = x->in; k; k = k->next) found |= edf_slide__reads_group(l, k);
   return found;
 }
@@ -3800,7 +4138,7 @@ typedef struct {
   edf_node *in[EDF_SLIDE__MAX_REF];
   /* is_line is 1 for the left side of a line. any is 1 if any node may be returned. */
   int is_line, any;
-  unsigned masks;                        /* the masks of terms that are values, as bits       */
+  unsigned guards;                       /* the general masks that hold for the next factor   */
   int n_step;                            /* the steps of the coefficient of the next term     */
   edf_size_step step[EDF_SLIDE__SIZE_STEPS];
 } edf_slide__making;
@@ -3964,6 +4302,16 @@ static edf_slide__expr *edf_slide__squared(const edf_slide__making *to,
   }
   return square && edf_slide__constant(to->l, square->in->next, &p) && p == 2 ? square : NULL;
 }
+/* Returns how many factors of a product are no coefficients. A square counts as two. */
+static int edf_slide__n_values(const edf_slide__making *to, const edf_slide__expr *x) {
+  int n = 0, sizes = 0;
+  for (const edf_slide__expr *f = x->in; f; f = f->next)
+    if (!edf_slide__is_coefficient(to->l, f, &sizes))
+      n += f->sort == EDF_SLIDE__A_POWER ? 2 : 1;
+  return n;
+}
+static edf_slide__value edf_slide__guarded(edf_slide__statement *l, edf_slide__value v,
+                                           unsigned masks, double fill);
 /* Adds the factors of x to a term. Numbers multiply *number. Returns 0 if a factor is zero. */
 static int edf_slide__add_factors(edf_slide__making *to, edf_slide__expr *x, double *number) {
   int there = 1, product = x->sort == EDF_SLIDE__A_PRODUCT, sizes = 0;
@@ -3973,7 +4321,9 @@ static int edf_slide__add_factors(edf_slide__making *to, edf_slide__expr *x, dou
   }
   if (x->sort == EDF_SLIDE__A_SUM && !x->in->next && !x->in->over && !x->closed)
     return edf_slide__add_factors(to, x->in, number);
+  unsigned guards = to->guards;
   if (product) *number *= x->number;
+  if (product && edf_slide__n_values(to, x) > 1) to->guards |= x->masks;
   for (edf_slide__expr *f = x->in; product && f; f = f->next)  /* no node for 0 sigmoid(g)    */
     if (f->sort == EDF_SLIDE__A_TENSOR && !edf_slide__by_value(&to->l->m.e.ref[f->which])
         && !edf_slide__tensor_value(to->l, f).node) return 0;
@@ -3981,10 +4331,16 @@ static int edf_slide__add_factors(edf_slide__making *to, edf_slide__expr *x, dou
   for (edf_slide__expr *f = x->in; product && f; f = f->next)
     if (f != square)
       there = there && edf_slide__add_factors(to, f, number);
-  if (!there || (product && !square)) return there;
-  edf_slide__value v = edf_slide__value_of(to->l, square ? square->in : x);
-  if (square) there = edf_slide__add_factor(to, &v, number);
-  return there && edf_slide__add_factor(to, &v, number);
+  if (there && (!product || square)) {
+    edf_slide__value v = edf_slide__value_of(to->l, square ? square->in : x);
+    if (square || (x->sort != EDF_SLIDE__A_TEST && x->sort != EDF_SLIDE__A_NAME &&
+                   x->sort != EDF_SLIDE__A_POWER))
+      v = edf_slide__guarded(to->l, v, edf_slide__general(to->l, to->guards, ~0u), 0);
+    if (square) there = edf_slide__add_factor(to, &v, number);
+    there = there && edf_slide__add_factor(to, &v, number);
+  }
+  to->guards = guards;
+  return there;
 }
 
 /* Multiplies by the size of each index that p sums and no factor has: sum_i 1 is I. */
@@ -4002,20 +4358,26 @@ static void edf_slide__add_counts(edf_slide__making *to, const edf_slide__expr *
 
 /* Finds what mask m means for a tensor that has the indices in `has`. An index that has a
    number in the present step is this number. Any other index takes the value that excludes
-   least.
-   Returns 0 if the mask then excludes nothing. */
+   least. Returns 0 if the mask then excludes nothing, or is general. */
 static int edf_slide__mask_for(const edf_slide__statement *l, const edf_slide__mask *m,
                                unsigned has, edf_mask *to) {
-  ptrdiff_t low = l->m.extent[m->index], high = l->m.extent[m->limit];
-  int fixed_low = (int)(l->fixed >> m->index & 1), fixed_high = (int)(l->fixed >> m->limit & 1);
-  to->constant = m->test->which == 1;    /* s<t is s - t + 1 <= 0                             */
-  to->low = !fixed_low && has >> m->index & 1 ? m->index : -1;
-  to->high = !fixed_high && has >> m->limit & 1 ? m->limit : -1;
-  if (fixed_low) to->constant += l->at[m->index];
-  if (fixed_high) to->constant -= l->at[m->limit];
-  else if (to->high < 0 && high <= 0) return 0;      /* a batch of any size                   */
-  else if (to->high < 0) to->constant -= (int)high - 1;
-  return (to->low >= 0 && low <= 0) || (to->low < 0 ? 0 : low - 1) + to->constant > 0;
+  int low = m->low, high = m->high;
+  ptrdiff_t most = 0;                    /* the greatest value of low                         */
+  edf_mask mask = { low, high, m->constant };
+  if (m->general) return 0;
+  if (low >= 0 && !(has & ~l->fixed & 1u << low)) {
+    mask.low = -1;
+    if (l->fixed >> low & 1) mask.constant += l->at[low];
+  }
+  if (high >= 0 && !(has & ~l->fixed & 1u << high)) {
+    mask.high = -1;
+    if (l->fixed >> high & 1) mask.constant -= l->at[high];
+    else if (l->m.extent[high] <= 0) return 0;       /* a batch of any size                   */
+    else mask.constant -= (int)l->m.extent[high] - 1;
+  }
+  if (mask.low >= 0) most = l->m.extent[low] - 1;
+  *to = mask;
+  return most < 0 || most + mask.constant > 0;
 }
 
 /* Finds what masks m and k mean together for a tensor without the index u between them: s<=u
@@ -4023,11 +4385,12 @@ static int edf_slide__mask_for(const edf_slide__statement *l, const edf_slide__m
    they exclude nothing. */
 static int edf_slide__masks_for(const edf_slide__statement *l, unsigned masks, int m, int k,
                                 unsigned has, edf_mask *to) {
-  unsigned between = 1u << l->mask[m].limit;
+  int u = l->mask[m].high;
   edf_mask second;
   if (!(masks >> m & masks >> k & 1)) return 0;
   if (k == m) return edf_slide__mask_for(l, &l->mask[m], has, to);
-  if (l->mask[m].limit != l->mask[k].index || (has | l->fixed) & between ||
+  unsigned between = u < 0 ? 0 : 1u << u;
+  if (u < 0 || u != l->mask[k].low || (has | l->fixed) & between ||
       !edf_slide__mask_for(l, &l->mask[m], has | between, to) ||
       !edf_slide__mask_for(l, &l->mask[k], has | between, &second)) return 0;
   to->high = second.high;
@@ -4100,7 +4463,7 @@ static void edf_slide__add_term(edf_slide__making *to, const edf_slide__value *v
     t->step = (const edf_size_step *)memcpy(edf__alloc(&edf.computed, bytes), to->step, bytes);
     t->n_step = to->n_step;
   }
-  edf_slide__add_masks(to, first, p ? p->masks : to->masks);
+  edf_slide__add_masks(to, first, p ? p->masks : 0);
 }
 
 /* Adds the bounds that the equation needs. An index that may read outside needs one, if the
@@ -4211,10 +4574,34 @@ static edf_slide__value edf_slide__dense(edf_slide__statement *l, edf_slide__val
   return edf_slide__with_indices(l, &v, edf_slide__ref_has(&v.at));
 }
 
-/* ---- Masks as nodes. Returns the test i[low] - i[high] + constant <= 0, or > 0 if `keeps` is
-   0. */
-static edf_slide__value edf_slide__mask_test(edf_slide__statement *l, const edf_mask *mask,
-                                             int keeps) {
+/* ---- Masks as nodes. Returns v as an operand of a node with the indices `has`. If the indices
+   of v are the last ones of `has`, v repeats along the others. Any other value is copied. */
+static edf_slide__value edf_slide__wide(edf_slide__statement *l, edf_slide__value v,
+                                        unsigned has) {
+  if (!v.node || v.node == l->slide->one) v = edf_slide__literal(l, v.node ? v.number : 0);
+  v = edf_slide__dense(l, v);
+  edf_slide__value all = edf_slide__new_value(l, NULL, has);
+  const edf_place *tail = all.at.place + all.at.rank - v.at.rank;
+  for (int d = 0; d < v.at.rank; d++)
+    if (memcmp(v.at.place[d].factor, tail[d].factor, sizeof tail->factor))
+      return edf_slide__with_indices(l, &v, has);
+  return v;
+}
+/* Builds where(test, a, b). */
+static edf_slide__value edf_slide__choose(edf_slide__statement *l, edf_slide__value test,
+                                          edf_slide__value a, edf_slide__value b) {
+  unsigned has = edf_slide__ref_has(&test.at) | edf_slide__ref_has(&a.at) |
+                 edf_slide__ref_has(&b.at);
+  const edf__site *at = &l->slide->site;
+  edf_slide__value y = edf_slide__new_value(l, NULL, has);
+  edf_node *in[3] = { edf_slide__wide(l, test, has).node, edf_slide__wide(l, a, has).node,
+                      edf_slide__wide(l, b, has).node };
+  y.node = edf_node_at(&edf_slide__where_op, at->file, at->line, 3, in, NULL, 0);
+  return edf_slide__lettered(l, y);
+}
+
+/* Returns the test i[low] - i[high] + constant <= 0. */
+static edf_slide__value edf_slide__mask_test(edf_slide__statement *l, const edf_mask *mask) {
   unsigned has = mask->low < 0 ? 0 : 1u << mask->low;
   if (mask->high >= 0) has |= 1u << mask->high;
   edf_slide__value y = edf_slide__new_value(l, NULL, has), part;
@@ -4231,78 +4618,69 @@ static edf_slide__value edf_slide__mask_test(edf_slide__statement *l, const edf_
   part = edf_slide__number_value(l, constant);
   if (constant || !to.m.e.n_term) edf_slide__add_term(&to, &part, NULL, NULL);
   y.node = edf_slide__end_equation(&to, NULL, EDF_SLIDE__SUM);
-  y.node = edf_slide__with_number(&l->slide->site, &edf_slide__test_op, y.node,
-                                  keeps ? below ? 1 : 3 : below ? 6 : 4);
+  y.node = edf_slide__with_number(&l->slide->site, &edf_slide__test_op, y.node, below ? 1 : 3);
   edf_slide__note(y.node)->is_mask = 1;
   return edf_slide__lettered(l, y);
 }
-
-/* Returns v with the number 1 at the entries that a mask excludes. So a function of v and its
-   slope are finite there, whatever v is, and no gradient goes to v. */
+/* Returns v, and `fill` at the entries that general mask m excludes. */
+static edf_slide__value edf_slide__only_where(edf_slide__statement *l, int m,
+                                              edf_slide__value v, double fill) {
+  edf_slide__value test = edf_slide__value_of(l, l->mask[m].test);
+  edf_slide__value other = edf_slide__literal(l, fill);
+  return l->mask[m].where > 1 ? edf_slide__choose(l, test, other, v)
+                              : edf_slide__choose(l, test, v, other);
+}
+/* Returns v with the number `fill` at the entries that a mask excludes. So a function of v and
+   its slope are finite there, whatever v is, and no gradient goes to v. */
 static edf_slide__value edf_slide__guarded(edf_slide__statement *l, edf_slide__value v,
-                                           unsigned masks) {
+                                           unsigned masks, double fill) {
+  unsigned general = edf_slide__general(l, masks, edf_slide__ref_has(&v.at));
   for (int m = 0; m < l->n_mask; m++)
     for (int k = 0; k < l->n_mask && v.node; k++) {
       edf_mask mask;
-      unsigned has = edf_slide__ref_has(&v.at);
-      edf_slide__making to;
-      if (!edf_slide__masks_for(l, masks, m, k, has, &mask)) continue;
-      edf_slide__value y = edf_slide__new_value(l, NULL, has);
-      edf_slide__value keep = edf_slide__mask_test(l, &mask, 1);
-      edf_slide__value drop = edf_slide__mask_test(l, &mask, 0);
-      edf_slide__begin_equation(&to, l, &y.at);
-      edf_slide__add_term(&to, &v, &keep, NULL);
-      to.m.e.mask[to.m.e.n_mask++] = mask;
-      to.m.e.term[0].masks = 1;
-      edf_slide__add_term(&to, &drop, NULL, NULL);
-      y.node = edf_slide__end_equation(&to, NULL, EDF_SLIDE__SUM);
-      v = y;
+      if (k == m && general >> m & 1) v = edf_slide__only_where(l, m, v, fill);
+      if (edf_slide__masks_for(l, masks, m, k, edf_slide__ref_has(&v.at), &mask))
+        v = edf_slide__choose(l, edf_slide__mask_test(l, &mask), v,
+                              edf_slide__literal(l, fill));
     }
   return v;
 }
 /* Returns the product of the tests of these masks, for an expression with the indices in `has`,
-   or no node if they exclude nothing. If `log` is 1, returns the sum of the logarithms: 0 and
-   minus infinity. */
+   or no node if they exclude nothing. */
 static edf_slide__value edf_slide__masks_test(edf_slide__statement *l, unsigned masks,
-                                              unsigned has, int log) {
-  edf_slide__value all = edf_slide__new_value(l, NULL, 0);
+                                              unsigned has) {
+  edf_slide__value all = edf_slide__new_value(l, NULL, 0), one;
   for (int m = 0; m < l->n_mask; m++) {
     edf_mask mask;
-    unsigned both = has | edf_slide__pair(&l->mask[m]);
-    edf_slide__making to;
-    if (!(masks >> m & 1) || !edf_slide__mask_for(l, &l->mask[m], both, &mask)) continue;
-    edf_slide__value one = edf_slide__mask_test(l, &mask, 1);
-    if (log)
-      one.node = edf_node1(&edf_log_op, l->slide->site.file, l->slide->site.line, one.node);
+    if (!(masks >> m & 1)) continue;
+    if (l->mask[m].general) one = edf_slide__value_of(l, l->mask[m].test);
+    else if (!edf_slide__mask_for(l, &l->mask[m], has | l->mask[m].has, &mask)) continue;
+    else one = edf_slide__mask_test(l, &mask);
     edf_slide__value y = edf_slide__new_value(l, NULL, edf_slide__ref_has(&all.at) |
                                               edf_slide__ref_has(&one.at));
+    edf_slide__making to;
     edf_slide__begin_equation(&to, l, &y.at);
-    edf_slide__add_term(&to, &one, all.node && !log ? &all : NULL, NULL);
-    if (log && all.node) edf_slide__add_term(&to, &all, NULL, NULL);
+    edf_slide__add_term(&to, &one, all.node ? &all : NULL, NULL);
     if (all.node) y.node = edf_slide__end_equation(&to, NULL, EDF_SLIDE__SUM);
-    else y = one;
-    all = y;
+    all = all.node ? y : one;
   }
   return all;
 }
 
-/* Returns v, and minus infinity where a mask excludes. The result has all indices in `has`, and
-   those of the masks. */
+/* Returns v, and `fill` where a mask excludes: a number or minus infinity. The result has all
+   indices in `has`, and those of the masks. */
 static edf_slide__value edf_slide__filled(edf_slide__statement *l, edf_slide__value v,
-                                          unsigned masks, unsigned has) {
-  edf_slide__value test = edf_slide__masks_test(l, masks, has, 1), keep, y;
-  edf_slide__making to;
-  keep = edf_slide__masks_test(l, masks, has, 0);
-  if (!test.node && has == edf_slide__ref_has(&v.at)) return v;
-  if (test.node) has |= edf_slide__ref_has(&test.at);
-  y = edf_slide__new_value(l, NULL, has);
-  edf_slide__begin_equation(&to, l, &y.at);
-  to.masks = masks;
-  edf_slide__add_term(&to, &v, keep.node ? &keep : NULL, NULL);
-  to.masks = 0;
-  if (test.node) edf_slide__add_term(&to, &test, NULL, NULL);
-  y.node = edf_slide__end_equation(&to, NULL, EDF_SLIDE__SUM);
-  return y;
+                                          unsigned masks, unsigned has, double fill) {
+  edf_slide__value test = edf_slide__masks_test(l, masks, has);
+  const edf__site *at = &l->slide->site;
+  edf_slide__value other = test;
+  if (test.node && fill == -HUGE_VAL) {  /* ln 0 */
+    other.node = edf_node1(&edf_log_op, at->file, at->line, test.node);
+    other = edf_slide__lettered(l, other);
+  } else if (test.node) other = edf_slide__literal(l, fill);
+  if (test.node) v = edf_slide__choose(l, test, v, other);
+  has |= edf_slide__ref_has(&v.at);
+  return has == edf_slide__ref_has(&v.at) ? v : edf_slide__with_indices(l, &v, has);
 }
 
 /* Returns a copy of x that is in no list. */
@@ -4384,10 +4762,34 @@ static void edf_slide__check_inside(const edf_slide__statement *l, const edf_sli
    that an entry that is read outside it selects nothing. */
 static edf_slide__value edf_slide__classes_from(edf_slide__statement *l, edf_slide__expr *x) {
   edf_slide__value k = edf_slide__value_of(l, x);
-  int tensor = x->sort == EDF_SLIDE__A_TENSOR;
+  unsigned general = edf_slide__general(l, x->masks, edf_slide__ref_has(&k.at));
+  int tensor = x->sort == EDF_SLIDE__A_TENSOR && !general;
   for (const edf_slide__expr *p = tensor ? x->in : x; p; p = tensor ? p->next : NULL)
     edf_slide__check_inside(l, p);
+  if (general) return edf_slide__guarded(l, edf_slide__dense(l, k), general, 0);
   return tensor && k.number == 1 ? k : edf_slide__dense(l, k);
+}
+
+/* Returns 1 if position p has a lookup and a bound, and is no lookup alone: an entry outside
+   counts as 0. */
+static int edf_slide__is_padded(const edf_slide__statement *l, const edf_slide__expr *p) {
+  unsigned has = p->sort == EDF_SLIDE__A_SUM ? edf_slide__expr_has(l, p) : 0;
+  int bounded = 0;
+  for (int i = 0; i < l->m.e.n_index; i++)
+    bounded |= has >> i & 1 && l->m.e.index[i].bound;
+  return bounded;
+}
+/* Moves class numbers *k that are outside 0 .. n-1 inside. Returns the test of the others. */
+static edf_slide__value edf_slide__inside(edf_slide__statement *l, edf_slide__value *k, int n) {
+  const edf__site *at = &l->slide->site;
+  edf_slide__value was = *k, test = edf_slide__new_value(l, NULL, edf_slide__ref_has(&k->at));
+  k->node = edf_clamp_at(at->file, at->line, k->node, 0, (edf_real)(n - 1));
+  *k = edf_slide__lettered(l, *k);
+  edf_slide__value minus = *k;
+  minus.number = -1;
+  test.node = edf_slide__terms(l, EDF_SLIDE__SUM, &test.at, &was, &minus);
+  test.node = edf_slide__with_number(at, &edf_slide__test_op, test.node, 2);
+  return edf_slide__lettered(l, test);
 }
 
 /* Builds the Lookup of tensor x in `table`. If `entries` is given, builds the Scatter that adds
@@ -4396,9 +4798,10 @@ static edf_slide__value edf_slide__look_up(edf_slide__statement *l, edf_slide__e
                                            const edf_slide__value *table,
                                            const edf_slide__value *entries) {
   edf_slide__value y = edf_slide__new_value(l, NULL, edf_slide__expr_has(l, x));
+  edf_slide__value test[EDF_MAX_RANK];
   edf_slide__making to;
   double number = 1;
-  int d = 0;
+  int d = 0, tests = 0;
   edf_slide__begin_equation(&to, l, entries ? &table->at : &y.at);
   edf_slide__add_term(&to, entries ? entries : table, NULL, NULL);
   for (edf_slide__expr *p = x->in; p; p = p->next) {
@@ -4407,6 +4810,11 @@ static edf_slide__value edf_slide__look_up(edf_slide__statement *l, edf_slide__e
     while (!table->at.place[d].by) d++;
     int classes = entries ? edf_slide__classes_of(l, p) : table->node->dim[d];
     edf_slide__check_classes(l, p->at, classes);
+    if (!entries && k.node && edf_slide__is_padded(l, p)) {
+      if (table->node->batched >> d & 1)
+        edf__syntax(l->m.e.scan, p->at, "a dimension that depends on the batch is not padded");
+      test[tests++] = edf_slide__inside(l, &k, classes);
+    }
     edf_place *place = &to.m.e.ref[!entries].place[d++];
     place->by = to.m.e.n_ref;
     if (entries) place->constant = classes - 1;
@@ -4416,6 +4824,7 @@ static edf_slide__value edf_slide__look_up(edf_slide__statement *l, edf_slide__e
   y.node = edf_slide__end_equation(&to, &edf_slide__lookup_op,
                                    entries ? EDF_SLIDE__PUT : EDF_SLIDE__SUM);
   if (!entries) edf_slide__note(y.node)->letters = edf_slide__letters_at(l, &y.at);
+  while (tests--) y = edf_slide__choose(l, test[tests], y, edf_slide__literal(l, 0));
   return y;
 }
 
@@ -4545,16 +4954,17 @@ static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide
   unsigned own = limit < 0 ? edf_slide__own_masks(l, x) : 0;
   edf_slide__value v = edf_slide__value_of(l, x->in), y;
   if (!v.node) v = edf_slide__number_value(l, 0);
-  if (kind >= EDF_SLIDE__VARIANCE_OVER)
-    v = edf_slide__guarded(l, v, x->masks & ~edf_slide__own_masks(l, x));
+  if (kind > EDF_SLIDE__MIN_OVER)
+    v = edf_slide__guarded(l, v, x->masks & ~edf_slide__own_masks(l, x), 1);
   if (kind == EDF_SLIDE__MIN_OVER || kind == EDF_SLIDE__MAX_OVER)
     v = edf_slide__compared(l, v, kind == EDF_SLIDE__MIN_OVER, own);
   unsigned has = edf_slide__ref_has(&v.at), want = has | x->over, left;
-  edf_slide__value keep = edf_slide__masks_test(l, softmax ? own : 0, want, 0);
+  edf_slide__value keep = edf_slide__masks_test(l, softmax ? own : 0, want);
   if (limit >= 0) want |= 1u << limit;
   if (keep.node) want |= edf_slide__ref_has(&keep.at);
   if (kind == EDF_SLIDE__ARGMIN_OVER && own) v.number = -v.number;   /* then an argmax        */
-  if (!softmax && own) v = edf_slide__filled(l, v, own, want);
+  double fill = kind == EDF_SLIDE__PROD_OVER ? 1 : kind == EDF_SLIDE__NORM_OVER ? 0 : -HUGE_VAL;
+  if (!softmax && own) v = edf_slide__filled(l, v, own, want, fill);
   else if (has != want) v = edf_slide__with_indices(l, &v, want);
   left = edf_slide__ref_has(&v.at) & ~x->over;
   if (kind == EDF_SLIDE__VARIANCE_OVER) return edf_slide__variance(l, &v, left);
@@ -4565,8 +4975,12 @@ static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide
                                : &edf_slide__masked_softmax_op,
                                log_of ? "LogSoftmaxOver" : "SoftmaxOver", x->over, &v, &keep,
                                -1, log_of);
-  if (kind >= EDF_SLIDE__ARGMAX_OVER) {
-    const edf_op *is = rows[kind - EDF_SLIDE__ARGMAX_OVER + log_of];
+  const edf_op *is = edf_slide__functions[kind].about;
+  for (int i = 0; i < l->m.e.n_index && kind == EDF_SLIDE__PROD_OVER; i++)   /* one by one    */
+    if (x->over >> i & 1) v = edf_slide__row_node(l, is, is->name, 1u << i, &v, NULL, -1, 0);
+  if (kind == EDF_SLIDE__PROD_OVER) return v;
+  if (is || kind >= EDF_SLIDE__ARGMAX_OVER) {
+    if (!is) is = rows[kind - EDF_SLIDE__ARGMAX_OVER + log_of];
     const char *name = is == &edf_slide__softmax_op ? "SoftmaxOver" : is == &edf_log_softmax_op
                        ? "LogSoftmaxOver" : is->name;
     return edf_slide__row_node(l, is, name, x->over, &v, NULL, limit, x->number);
@@ -4622,6 +5036,7 @@ static edf_node *edf_slide__log_of_softmax(edf_slide__statement *l, const edf_no
 static int edf_slide__reads_outside(edf_slide__statement *l, edf_slide__expr *x) {
   int outside = edf_slide__tensor_misses(l, x);
   for (edf_slide__expr *p = x->in; p && !outside; p = p->next) {
+    outside = edf_slide__is_padded(l, p);
     if (p->sort != EDF_SLIDE__A_TENSOR) continue;
     edf_slide__value k = edf_slide__classes_from(l, p);
     outside = !k.node || edf_slide__misses(l, &k);
@@ -4639,7 +5054,7 @@ static edf_slide__value edf_slide__log_softmax_of(edf_slide__statement *l, edf_s
   edf_slide__expr *by = x->in;
   int single = edf_row_dims(Q) == 1 && !edf_row_is_causal(Q) && Q->n_in == 1;
   if (single && P == Q && by && !by->next && by->sort != EDF_SLIDE__A_GROUP &&
-      by->place == v.at.rank - 1) {
+      !edf_slide__is_padded(l, by) && by->place == v.at.rank - 1) {
     k = edf_slide__classes_from(l, by);
     v.at.rank--;
     if (k.node && !edf_slide__misses(l, &k) && edf_slide__is_plain(l, &v) &&
@@ -4699,9 +5114,7 @@ static void edf_slide__find_parts(const edf_slide__statement *l, const edf_slide
   to->masks |= x->masks;
   to->number *= x->number;
   for (const edf_slide__expr *f = x->in; f; f = f->next) {
-    int is_mask = 0;
-    for (int m = 0; m < l->n_mask; m++) is_mask |= f->in && f->in == l->mask[m].test->in;
-    if (is_mask && f->sort == EDF_SLIDE__A_TEST) continue;
+    if (edf_slide__is_mask_test(l, f)) continue;
     if (f->sort == EDF_SLIDE__A_SUM && !f->in->next && edf_slide__has_exp(f->in))
       edf_slide__find_parts(l, f->in, around, to);
     else if (edf_slide__is_exp(f)) {
@@ -4733,21 +5146,16 @@ static edf_slide__value edf_slide__log_sum(edf_slide__statement *l, const edf_sl
     if (!w.node) w = edf_slide__number_value(l, 0);
   }
   for (int m = 0; m < l->n_mask; m++)
-    if (of.over & edf_slide__pair(&l->mask[m])) own |= of.masks & 1u << m;
-  u = edf_slide__guarded(l, u, of.masks & ~own);       /* masks of the term around it         */
-  w = edf_slide__guarded(l, w, of.masks & ~own);
+    if (of.over & l->mask[m].has) own |= of.masks & 1u << m;
+  u = edf_slide__guarded(l, u, of.masks & ~own, 1);    /* masks of the term around it         */
+  w = edf_slide__guarded(l, w, of.masks & ~own, 1);
   unsigned has = edf_slide__ref_has(&u.at) | of.over | (w.node ? edf_slide__ref_has(&w.at) : 0);
-  y = edf_slide__filled(l, u, own, has);
+  y = edf_slide__filled(l, u, own, has, -HUGE_VAL);
   has = edf_slide__ref_has(&y.at);
-  test = edf_slide__masks_test(l, w.node ? own : 0, has, 0);
+  test = edf_slide__masks_test(l, w.node ? own : 0, has);
   if (test.node) {                       /* w is 0 where a mask excludes it                   */
-    edf_slide__value kept = edf_slide__new_value(l, NULL, has);
-    edf_slide__making to;
-    edf_slide__begin_equation(&to, l, &kept.at);
-    to.masks = own;
-    edf_slide__add_term(&to, &w, &test, NULL);
-    kept.node = edf_slide__end_equation(&to, NULL, EDF_SLIDE__SUM);
-    w = kept;
+    w = edf_slide__choose(l, test, w, edf_slide__literal(l, 0));
+    w = edf_slide__with_indices(l, &w, has);
   }
   const edf_op *is = w.node ? &edf_slide__weighted_log_sum_op : &edf_slide__log_sum_op;
   return edf_slide__row_node(l, is, "LogSumExp", of.over, &y, w.node ? &w : NULL, -1, 0);
@@ -4826,35 +5234,53 @@ static edf_slide__value edf_slide__argument(edf_slide__statement *l, edf_slide__
   edf_slide__value v = edf_slide__dense(l, edf_slide__value_of(l, x));
   return v.node ? v : edf_slide__dense(l, edf_slide__number_value(l, 0));
 }
-/* Returns an argument of min(x,y) or max(x,y). An argument whose indices are the last ones of
-   `has` repeats along the others. Any other argument is copied with all indices of `has`. */
-static edf_slide__value edf_slide__wide_value(edf_slide__statement *l, edf_slide__expr *x,
-                                              unsigned has) {
-  edf_slide__value v = edf_slide__argument(l, x), all = edf_slide__new_value(l, NULL, has);
-  const edf_place *tail = all.at.place + all.at.rank - v.at.rank;
-  for (int d = 0; d < v.at.rank; d++)
-    if (memcmp(v.at.place[d].factor, tail[d].factor, sizeof tail->factor))
-      return edf_slide__with_indices(l, &v, has);
+/* Builds a function of two values, as min(x,y). */
+static edf_slide__value edf_slide__of_two(edf_slide__statement *l, const edf_op *is,
+                                          edf_slide__value a, edf_slide__value b) {
+  unsigned has = edf_slide__ref_has(&a.at) | edf_slide__ref_has(&b.at);
+  const edf__site *at = &l->slide->site;
+  edf_slide__value y = edf_slide__new_value(l, NULL, has);
+  a = edf_slide__wide(l, a, has);
+  b = edf_slide__wide(l, b, has);
+  y.node = edf_node2(is, at->file, at->line, a.node, b.node);
+  return edf_slide__lettered(l, y);
+}
+/* Builds clamp(x,lo,hi). If lo and hi are numbers, it is a Clamp, else min(max(x,lo),hi). */
+static edf_slide__value edf_slide__clamped(edf_slide__statement *l, edf_slide__expr *x) {
+  edf_slide__expr *lo = x->in->next, *hi = lo->next;
+  const edf__site *at = &l->slide->site;
+  double least, most;
+  edf_slide__value v = edf_slide__value_of(l, x->in);
+  if (!edf_slide__constant(l, lo, &least) || !edf_slide__constant(l, hi, &most)) {
+    v = edf_slide__of_two(l, &edf_max_op, v, edf_slide__value_of(l, lo));
+    return edf_slide__of_two(l, &edf_min_op, v, edf_slide__value_of(l, hi));
+  }
+  if (!(least <= most)) edf__syntax(l->m.e.scan, lo->at, "lo is %g, above hi, %g", least, most);
+  v = edf_slide__argument(l, x->in);
+  v.node = edf_clamp_at(at->file, at->line, v.node, (edf_real)least, (edf_real)most);
   return v;
 }
 
 static edf_slide__value edf_slide__call_value(edf_slide__statement *l, edf_slide__expr *x) {
   const edf__site *at = &l->slide->site;
   const edf_op *is = edf_slide__functions[x->which].about;
-  unsigned has = edf_slide__expr_has(l, x);
   double rate;
+  if (x->which == EDF_SLIDE__WHERE_OF) {
+    edf_slide__value test = edf_slide__value_of(l, x->in);
+    edf_slide__value a = edf_slide__value_of(l, x->in->next);
+    return edf_slide__choose(l, test, a, edf_slide__value_of(l, x->in->next->next));
+  }
+  if (x->which == EDF_SLIDE__CLAMP_OF) return edf_slide__clamped(l, x);
   if (!strcmp(edf_slide__functions[x->which].takes, "xx")) {
-    edf_slide__value a = edf_slide__wide_value(l, x->in, has),
-                     b = edf_slide__wide_value(l, x->in->next, has);
-    return edf_slide__new_value(l, edf_node2(is, at->file, at->line, a.node, b.node),
-                                has);
+    edf_slide__value a = edf_slide__value_of(l, x->in);
+    return edf_slide__of_two(l, is, a, edf_slide__value_of(l, x->in->next));
   }
   if (is == &edf_log_op) {
     edf_slide__value log = edf_slide__log_value(l, x->in, x);
     if (log.node) return log;
   }
   edf_slide__value v = edf_slide__argument(l, x->in);
-  if (is && is->backward) v = edf_slide__guarded(l, v, x->masks);
+  if (is && is->backward) v = edf_slide__guarded(l, v, x->masks, 1);
   if (x->which == EDF_SLIDE__DROPOUT_OF) {
     if (!edf_slide__constant(l, x->in->next, &rate) || !(rate >= 0 && rate < 1))
       edf__syntax(l->m.e.scan, x->in->next->at, "the rate is a number, 0 or more and below 1");
@@ -4868,18 +5294,19 @@ static int edf_slide__has_sort(const edf_slide__expr *x, edf_slide__sort sort) {
   for (const edf_slide__expr *k = x->in; k; k = k->next) found |= edf_slide__has_sort(k, sort);
   return found;
 }
-/* Builds x^p for a number p, and 0.9^(t-s) as an exp. */
+/* Builds x^p for a number p, x^y, and 0.9^(t-s) as an exp. */
 static edf_slide__value edf_slide__power_value(edf_slide__statement *l, edf_slide__expr *x) {
   const edf__site *at = &l->slide->site;
   double p, base;
   if (!edf_slide__constant(l, x->in->next, &p)) {
-    if (edf_slide__has_sort(x->in->next, EDF_SLIDE__A_TENSOR) ||
-        !edf_slide__constant(l, x->in, &base) || !(base > 0))
-      edf__syntax(l->m.e.scan, x->in->next->at, "a power is a number, or a bracket without "
-                  "tensors");
-    edf_slide__value k = edf_slide__value_of(l, x->in->next);  /* as in 0.9^(t-s)             */
+    edf_slide__value k = edf_slide__value_of(l, x->in->next);
+    if (!edf_slide__constant(l, x->in, &base) || !(base > 0)) {
+      edf_slide__value of = edf_slide__guarded(l, edf_slide__value_of(l, x->in), x->masks, 1);
+      return edf_slide__of_two(l, &edf_slide__power_op, of,
+                               edf_slide__guarded(l, k, x->masks, 1));
+    }                                    /* else as 0.9^(t-s)                                 */
     k.number *= log(base);
-    k = edf_slide__guarded(l, edf_slide__dense(l, k), x->masks);
+    k = edf_slide__guarded(l, edf_slide__dense(l, k), x->masks, 1);
     k.node = edf_node1(&edf_exp_op, at->file, at->line, k.node);
     return k;
   }
@@ -4890,7 +5317,7 @@ static edf_slide__value edf_slide__power_value(edf_slide__statement *l, edf_slid
     p = -0.5;
   }
   edf_slide__value v = edf_slide__dense(l, edf_slide__value_of(l, of));
-  if (x->which != 2) v = edf_slide__guarded(l, v, x->masks);   /* 2: the count of a mean      */
+  if (x->which != 2) v = edf_slide__guarded(l, v, x->masks, 1);   /* 2: the count of a mean   */
   if (!v.node) return v;
   /* A mean over no entries is 0, because its count is at least 1. */
   if (x->which == 2 && edf_slide__has_sort(x->in, EDF_SLIDE__A_TEST))
@@ -4948,8 +5375,7 @@ static edf_slide__value edf_slide__value_of(edf_slide__statement *l, edf_slide__
     case EDF_SLIDE__A_TEST:
       v = edf_slide__argument(l, x->in);
       v.node = edf_slide__with_number(&l->slide->site, &edf_slide__test_op, v.node, x->which);
-      for (int m = 0; m < l->n_mask; m++)
-        if (x->in == l->mask[m].test->in) edf_slide__note(v.node)->is_mask = 1;
+      if (edf_slide__is_mask_test(l, x)) edf_slide__note(v.node)->is_mask = 1;
       return edf_slide__lettered(l, v);
     default: break;
   }
@@ -5424,7 +5850,8 @@ static void edf_slide__prepare(edf_slide__slide *all, edf_slide__statement *from
     for (changed = 0, l = first; l < end; l++) {
       if (!edf_slide__belongs(l, from, to)) continue;
       for (const edf_slide__mask *m = l->mask; m < l->mask + l->n_mask; m++)
-        changed |= edf_slide__same_extent(&l->m.extent[m->index], &l->m.extent[m->limit]);
+        if (m->low >= 0 && m->high >= 0 && !m->where)
+          changed |= edf_slide__same_extent(&l->m.extent[m->low], &l->m.extent[m->high]);
       for (int f = 0; f < l->m.e.n_ref; f++) {
         edf_slide__statement *by = edf_slide__line_of(all, l->m.e.ref[f].name);
         if (by && by >= from && by < to)
@@ -6317,11 +6744,17 @@ static void edf_slide__write_words(edf_page *out, const edf_slide__formula *f, c
     if (*c == '?') { edf_write(out, "%s", sign[(int)*state]); c++; continue; }
     if (!length) { edf_write(out, "%c", *c++); continue; }
     if (over < length) {                 /* sum_K                                             */
-      edf_slide__add_range(f, word[over + 1], &list);
+      if (*c != '{') edf_slide__add_range(f, word[over + 1], &list);
       c += !list.n && *c == ' ';
-      if (list.n) edf_write(out, "%.*s", (int)over + 1, word);
+      if (list.n || *c == '{') edf_write(out, "%.*s", (int)over + 1, word);
+      if (*c == '{') continue;           /* prod_{K!=k}                                       */
       edf_slide__write_list(out, &list, 0, ",", "{}");
     } else if (x || *c == '[') {         /* a tensor                                          */
+      if (x && x->about == &edf_slide__number_op && !grad) {
+        edf_write(out, "%g", (double)*(const edf_real *)x->state);
+        if (*c == '[') c += strcspn(c, "]") + 1;
+        continue;
+      }
       edf_write(out, "%.*s%s", x ? 0 : (int)length, word, x ? edf_label(x) : "");
       if (grad) edf_write(out, ".grad");
       if (grad) c += 5;
@@ -6425,12 +6858,16 @@ static void edf_slide__write_formula(edf_page *out, const edf_node *y, int backw
   if (!backward) edf_slide__write_causal(out, &f, 0);
 }
 
-/* Returns 1 if y is the number 1 and only equations read it. They are printed without it. */
+/* Returns 1 if y is a number, and no print names it: an equation is printed without the number
+   1, and a formula with the number in its place. */
 static int edf_slide__is_unread(const edf_node *y) {
-  int unread = y->about == &edf_slide__number_op && edf_slide__is_one(y);
+  int unread = y->about == &edf_slide__number_op;
   for (int i = y->position + 1; i < edf.n_compnodes && unread; i++) {
     const edf_node *x = edf.compnodes[i];
-    for (int k = 0; k < x->n_in; k++) unread &= x->in[k] != y || edf_slide__has_equation(x);
+    for (int k = 0; k < x->n_in && unread; k++)
+      if (x->in[k] == y)
+        unread = edf_slide__has_equation(x) ? edf_slide__is_one(y)
+                                            : x->about && x->about->formula;
   }
   return unread;
 }

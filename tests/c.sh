@@ -58,6 +58,8 @@ if command -v python3 > /dev/null; then
   rm -f "$dir/cases"
   python3 tests/random/texts.py "$dir/tee" 3 150 > /dev/null
   python3 tests/random/hard.py "$dir/tee" 3 150 > /dev/null
+  python3 tests/random/papers.py "$dir/tee" double > /dev/null
+  python3 tests/random/forms.py "$dir/tee" 3 150 > /dev/null
   check models-random double ${CC:-cc}
 else echo 'skip c-models-random: no python3'; fi
 exit $bad

@@ -83,6 +83,9 @@ if has python3; then
   export EDF_DEVICE=cpu
   ${CC:-cc} -std=c99 -O1 -I. tests/random/run.c "$out/double.o" -o "$out/texts" -lstdc++ -lm &&
     python3 tests/random/texts.py "$out/tee" 1 400 > "$out/log" &&
+    mv "$out/cases" "$out/all" && python3 tests/random/papers.py "$out/tee" double > "$out/log" &&
+    cat "$out/cases" >> "$out/all" && python3 tests/random/forms.py "$out/tee" 1 200 > "$out/log" &&
+    cat "$out/cases" >> "$out/all" && mv "$out/all" "$out/cases" &&
     tr ';' '\n' < tests/cuda/shapes.txt >> "$out/cases" &&
     "$out/texts" train < "$out/cases" > "$out/cpu" &&
     EDF_DEVICE=cuda CUDASHIM_STATS=1 "$out/texts" train < "$out/cases" > "$out/gpu" \

@@ -24,7 +24,7 @@ static void find_names(const char *from, const char *to) {
   for (const char *c = from; (c = strchr(c, '"')) != NULL && c < to; c++) {
     const char *name = ++c;
     c += strcspn(c, "\"");
-    size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
+    size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz1");
     if (name + n != c || !isupper((unsigned char)*name)) continue;
     if (n_ops == OPS) abort();
     snprintf(op_name[n_ops++], sizeof *op_name, "%.*s", (int)n, name);
@@ -40,7 +40,7 @@ static void find_ops(const char *header) {
   fclose(f);
   for (const char *c = text; (c = strstr(c, "const edf_op ")) != NULL;) {
     c += strlen("const edf_op ");
-    const char *begin = c + strspn(c, "abcdefghijklmnopqrstuvwxyz_[]"), *end;
+    const char *begin = c + strspn(c, "abcdefghijklmnopqrstuvwxyz_1[]"), *end;
     if (strncmp(begin, " =", 2)) continue;
     if (!(end = strchr(begin, ';'))) abort();
     const char *none = strstr(begin, "NULL, NULL, NULL,");       /* an op without a formula   */
@@ -191,9 +191,10 @@ static void add_sizes(char index) {
   int from, to;
   range(index, &from, &to);
   if (from == to) add(text, "1");
-  else add(text, "(");
+  if (to > from + 1) add(text, "(");
   for (int k = from; k < to; k++)
-    add(text, "%c%d%s", index == 'k' ? 'e' : 'E', k, k + 1 < to ? " " : ")");
+    add(text, "%c%d%s", index == 'k' ? 'e' : 'E', k, k + 1 < to ? " " : "");
+  if (to > from + 1) add(text, ")");
 }
 
 /* Writes a part of a formula as a text for edf_equations. */
@@ -493,6 +494,14 @@ TEST(texts) {
     { "x[b,3,3]", "P[b,t,s] = softmax_s x[b,t,s] | s<=t\nq[b,t,s] = softmax_s x[b,t,s] | t<=s\n"
       "r[b,t,s] = ln q[b,t,s]" },
     { "x[3,3]", "P[t,s] = softmax_s x[t,s] | s<=t\ny[t,s] = ln P[t,s]" },
+    { "x[b,4] w[b,4]+ a[4]+",
+      "y[b,i] = silu(x[b,i]) + erf(x[b,i]) + log1p(w[b,i]) + expm1(x[b,i])\n"
+      "z[b,i] = w[b,i]^x[b,i] + w[b,i]^2.5 + 2^x[b,i] + a[i]^x[b,i]\n"
+      "u[b,i] = where(x[b,i] > 0.1, w[b,i], a[i]) + where(a[i] > w[b,0], 1, x[b,i])" },
+    { "x[b,2,3]", "p[b,i] = prod_j x[b,i,j]\nq[b] = prod_{i,j} x[b,i,j]\n"
+      "n[b,i] = norm_j x[b,i,j]\nm[b] = norm_{i,j} x[b,i,j]\ns[b,i] = std_j x[b,i,j]\n"
+      "r[b] = std_{i,j} x[b,i,j]\nt[j] = norm_i x[0,i,j]" },
+    { "x[b,3] n[b]=4", "y[b,s] = exp(x[b,s]) | s<n[b]\nz[b] = mean_s x[b,s] | s<n[b]" },
     { "A[b,3] C[b,2] D[b]", "L[b,J+K] = A[b,J]; C[b,K]\n"
       "M[b,J+K+L] = A[b,J]; D[b]; C[b,L] | K<1" },
     { "W[4,3,3] z[3]", "x[0,i] = z[i]\nx[t+1,i] = W[t,i,J] x[t,J] | t<4" },

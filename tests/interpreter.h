@@ -75,7 +75,7 @@ static int is_capital(const char *c) {
   return isupper((unsigned char)*c);
 }
 static int is_operator(const char *c) {
-  return is(c, "sum_") || is(c, "max_") || is(c, "mean_") || is(c, "variance_") ||
+  return is(c, "sum_") || is(c, "max_") || is(c, "prod_") || is(c, "mean_") || is(c, "variance_") ||
          is(c, "argmax_");
 }
 static const char *blanks(const char *c) { return c + strspn(c, " "); }
@@ -191,16 +191,22 @@ static double mask(const char **at) {
   return i >= 0 && current->value[i] != 0;
 }
 
-/* The sums and the maximum of the n entries so far: for sum_{J,K}, mean_J, variance_J, max_J
-   and argmax_J. */
-typedef struct { double n, total, squares, most, first; } entries;
+/* The sums and the maximum of the n entries so far: for sum_{J,K}, mean_J, variance_J, max_J,
+   argmax_J and prod_J. */
+typedef struct { double n, total, squares, most, first, product; } entries;
 
 /* The rest of such an operator: runs over the letters from c on. */
 static void over_letters(const char *c, const char **at, const char *body, entries *all) {
   size_t length = word(c);
   if (length) {
-    const char *next = c + length + (c[length] == ',' || c[length] == '}');
-    EACH(c, length) over_letters(*next == ' ' ? "" : next, at, body, all);
+    const char *next = c + length, *other = is(next, "!=") ? next + 2 : NULL;    /* {J!=j}  */
+    int k = other ? letter_named(other, word(other)) : -1;
+    if (other) next = other + word(other);
+    next += *next == ',' || *next == '}';
+    EACH(c, length)
+      if (k < 0 || letter_value[k] != letter_value[n_letters - 1])
+        over_letters(*next == ' ' ? "" : next, at, body, all);
+    if (k >= 0 && all->n == 0) *at = body, product(at, 1);           /* It is not counted. */
     return;
   }
   *at = body;
@@ -208,21 +214,34 @@ static void over_letters(const char *c, const char **at, const char *body, entri
   if (x > all->most) all->most = x, all->first = all->n;
   all->n++;
   all->total += x;
+  all->product *= x;
   all->squares += x * x;
 }
 
 static double operator_at(const char **at) {
   const char *name = *at, *body = strchr(name, '_') + 1, *letters = body + (*body == '{');
-  entries all = { .most = -HUGE_VAL };
+  entries all = { .most = -HUGE_VAL, .product = 1 };
   while (*body != ' ') body++;
   over_letters(letters, at, blanks(body), &all);
   double mean = all.total / all.n;
   if (is(name, "sum_")) return all.total;
+  if (is(name, "prod_")) return all.product;
   if (is(name, "max_")) return all.most;
   if (is(name, "argmax_")) return all.first;
   return is(name, "mean_") ? mean : all.squares / all.n - mean * mean;
 }
 
+static double comparison(const char **at) {
+  double a = sum_of(at);
+  const char *c = blanks(*at);
+  char sign = *c;
+  int equal = c[1] == '=';
+  *at = blanks(c + 1 + equal);
+  double b = sum_of(at);
+  if (sign == '!') return a != b;
+  if (equal && sign != '=' && a == b) return 1;
+  return sign == '>' ? a > b : sign == '=' ? a == b : a < b;
+}
 /* Conditions: [k = y[b]], [x > 0], and [the first greatest]. The last one gives NaN if another
    entry is as great: which one comes first is not looked at. */
 static double condition(const char **at) {
@@ -244,27 +263,30 @@ static double condition(const char **at) {
       if ((ptrdiff_t)i != from && tensor[x].value[i] == most) return NAN;
     return fabs(most) < HUGE_VAL ? 1 : NAN;
   }
-  double a = sum_of(&c);
-  c = blanks(c);
-  char sign = *c;
-  int equal = c[1] == '=';
-  c = blanks(c + 1 + equal);
-  double b = sum_of(&c);
+  double is_true = comparison(&c);
   if (*c != ']') wrong(c, "a condition does not end");
   *at = c + 1;
-  if (sign == '!') return a != b;
-  if (equal && sign != '=' && a == b) return 1;
-  return sign == '>' ? a > b : sign == '=' ? a == b : a < b;
+  return is_true;
 }
 
 static double function(const char *name, const char **at) {
-  double x = sum_of(at), y = 0;
+  int where = is(name, "where(");
+  double x = where ? comparison(at) : sum_of(at), y = 0, z = 0;
   if (**at == ',') {
     *at = blanks(*at + 1);
     y = sum_of(at);
   }
+  if (where && **at == ',') {
+    *at = blanks(*at + 1);
+    z = sum_of(at);
+  }
   if (*(*at)++ != ')') wrong(*at, "no closing bracket");
+  if (where) return x != 0 ? y : z;
   if (is(name, "exp(")) return exp(x);
+  if (is(name, "stop(")) return x;
+  if (is(name, "erf(")) return erf(x);
+  if (is(name, "log1p(")) return log1p(x);
+  if (is(name, "expm1(")) return expm1(x);
   if (is(name, "sigmoid(")) return 1 / (1 + exp(-x));
   if (is(name, "gelu(")) return x / (1 + exp(-sqrt(8 / acos(-1)) * (x + 0.044715 * x * x * x)));
   if (is(name, "abs(")) return fabs(x);
@@ -509,7 +531,7 @@ static const char *line_of(const char *c, int *number) {
 /* Returns 1 if prints show the node inside of the line of another one. */
 static int is_inner(const edf_node *x) {
   return !strcmp(x->op, "Pad") || !strcmp(x->op, "Product") ||
-         (!strcmp(x->op, "Number") && *x->value == 1);
+         !strcmp(x->op, "Number");
 }
 /* Runs the lines of a printed program from c on. A line "[t=3 to t=9] the same: nodes 36 to 700"
    stands for the lines of these nodes. */

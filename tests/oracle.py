@@ -17,7 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD, COMMIT = os.environ.get('ORACLE_BUILD', ROOT + '/build/oracle'), '14615eb'
 TEXTS = {}                               # TEXTS['cases'] draws whole slides
 with open(ROOT + '/tests/random/texts.py') as file:
-    exec(file.read().rsplit('main()', 1)[0], TEXTS)
+    exec(file.read(), TEXTS)
 
 def build(tree, name, args):
     """Builds run.c with the headers of a tree and returns its path."""

@@ -216,7 +216,7 @@ static const wrong lines[] = {
   { "s[b,4] W[5,3]", "y[b,j] = W[I,j] s[b,@I]", "I has two|I is 4|I is 5|$1|$2" },
   { "s[b,4]", "y[b,t] = s[b,@t+1] s[b,t]", "reads entries 1 to 4|0 to 3|t<n|$1" },
   { "s[b,4]", "y[b,@k] = s[b,0]", "unknown|of k|k<n" },
-  { "s[4]", "y[t] = @variance_s s[s] | s<=t, t<4", "max, min, argmax, argmin and softmax" },
+  { "s[4]", "y[t] = @variance_s s[s] | s<=t, t<4", "max, min, prod, norm, logsumexp, argmax, argmin and softmax" },
   { "x[3] z[3]", "y = (sum_s x[s]) (sum_t z[t]) | s<=t", "mask has no effect" },
   /* Where an index is bound */
   { "s[b,4]", "y[b,j] = s[b,@i]", "index i|on the left|sum_i" },
@@ -234,7 +234,7 @@ static const wrong lines[] = {
   { "s[b,4]", "y[b] = @ln s[b,J] s[b,J]", "ln" },
   { "s[b,4]", "y[b,j] = @tanh[s[b,j]]", "tanh[...]|round brackets" },
   { "s[b,4]", "y[b,j] = dropout(s[b,j], @s[b,0])", "the rate is a number" },
-  { "s[b,4]", "y[b] = s[b,0]^@s[b,1]", "number" },
+  { "s[b,4]", "y[b] = s[b,0]^@*s[b,1]", "number|tensor|bracket" },
   { "s[b,4]", "y[b] = s[b,J] 2 / 3 @s[b,J]", "brackets" },
   { "s[b,4]", "h[b,j] = tanh(W[j,I] s[b,@i]) | j<3", "index i|write I" },
   { "s[b,4] y[b]", "L[b] = ln s[b,@y]", "index y|a lookup is y[...]" },

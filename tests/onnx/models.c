@@ -46,6 +46,16 @@ static void lstm(void) {
   edf_init_normal(E, 0, 1);
   export_model("LSTM", x, SYMBOLS, Affine(out, Unroll(cell, Embed(E, x))));
 }
+static void forms_of_papers(void) {
+  Input *x = edf_input("x[b,3]");
+  export_model("the forms of papers", x, 0, Equations(
+      "w[b,i] = 1 + x[b,i]^2\n"
+      "a[b,i] = silu(x[b,i]) + erf(x[b,i]) + log1p(w[b,i]) + expm1(x[b,i]) + w[b,i]^x[b,i]\n"
+      "c[b,i] = where(x[b,i] > 0, a[b,i], sqrt(w[b,i]) + clamp(x[b,i], -0.5, 0.5))\n"
+      "r[b] = prod_i(x[b,i]) + norm_i(x[b,i]) + std_i(x[b,i]) + logsumexp_i(x[b,i])\n"
+      "k[b] = argmax_i x[b,i]\n"
+      "y[b,t] = r[b] + sum_s (c[b,s] + w[b,k[b]+s-1]) | t-1<=s, s!=t, t<3, s<3, s!=k[b]"));
+}
 static void gpt(void) {
   Input *x = edf_input("x[b,%d]", T);
   Parameter *E = edf_parameter("E[%d,%d]", SYMBOLS, D);
@@ -82,6 +92,7 @@ int main(void) {
   mlp();
   lenet();
   lstm();
+  forms_of_papers();
   gpt();
   losses();
   return 0;

@@ -17,9 +17,25 @@ bad=0
 rm -f "$dir/cases"
 python3 tests/random/texts.py "$dir/tee" $seed $((count / 2)) || bad=1
 python3 tests/random/hard.py "$dir/tee" $seed $count || bad=1
+python3 tests/random/papers.py "$dir/tee" double || bad=1
+python3 tests/random/forms.py "$dir/tee" $seed $((count / 2)) || bad=1
+"$dir/run" < "$dir/cases" > "$dir/numbers"
+"$dir/run" again < "$dir/cases" | cmp - "$dir/numbers" > "$dir/out"
+if [ $? = 0 ]; then echo 'ok texts-read-again'
+else bad=1; echo "not ok texts-read-again: other bits: $(cat "$dir/out")"; fi
 "$dir/printed" random < "$dir/cases" > "$dir/out" || bad=1
 sed '/^ok random_text$/d' "$dir/out"
 rm -f "$dir/cases"
+
+# The equations of papers, in both types and under sanitizers.
+safe='-g1 -fsanitize=address,undefined -fno-sanitize-recover=all'
+echo 'int main(void) { return 0; }' > "$dir/probe.c"
+${CC:-cc} $safe "$dir/probe.c" -o "$dir/probe" 2> /dev/null && "$dir/probe" || safe=
+for real in double float; do
+  [ $count -gt 1000 ] || continue
+  ${CC:-cc} -std=c99 -O1 $safe -DEDF_REAL=$real -I. tests/random/run.c -o "$dir/papers" -lm &&
+    python3 tests/random/papers.py "$dir/papers" $real || bad=1
+done
 
 # A wrong number is noticed: the first value or gradient of each text is larger by 1e-8 of it.
 planted() {

@@ -2,7 +2,7 @@
    "---" and the text. Prints for each an error, or the numbers by the reference, ";" and the
    numbers by the kernels: the values of the last line, and after each "|" the gradients of a
    declared tensor. With the argument "train" it prints values, gradients and Parameters of
-   four steps. */
+   four steps. With "again" it prints the program, and runs what an empty graph reads of it. */
 #include <setjmp.h>
 #include <stdio.h>
 static jmp_buf run_stopped;
@@ -120,11 +120,35 @@ static void train(edf_node *y) {
     print_numbers(edf_value(edf.parameters[i]), edf.parameters[i]->size);
 }
 
+/* Writes the program of the graph as a text. */
+static void write_program(char *to, size_t room) {
+  FILE *f = tmpfile();
+  if (!f) stop("there is no file for the program");
+  edf_print_equations(f);
+  rewind(f);
+  to[fread(to, 1, room - 1, f)] = '\0';
+  fclose(f);
+}
+/* Returns the last node of the program that an empty graph reads. Its print is the same. */
+static edf_node *build_again(char *tensors) {
+  static char first[40000], second[40000];
+  write_program(first, sizeof first);
+  edf_clear();
+  declare(tensors);
+  edf_node *y = edf_equations("%s", first);
+  write_program(second, sizeof second);
+  if (strcmp(first, second)) stop("the second print differs");
+  return y;
+}
+
 static void run(char *text, const char *how) {
-  char *lines = strstr(text, "---\n");
+  char *lines = strstr(text, "---\n"), tensors[4000];
   *lines = '\0';
+  snprintf(tensors, sizeof tensors, "%s", text);
   declare(text);
+  int is_einsum = !strncmp(lines + 4, "einsum ", 7);
   edf_node *y = build(lines + 4);
+  if (!strcmp(how, "again") && !is_einsum) y = build_again(tensors);
   if (!strcmp(how, "train")) train(y);
   else run_passes(y);
   printf("\n");

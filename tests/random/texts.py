@@ -36,6 +36,7 @@ class Line:
 
     def __init__(self, rng):
         self.rng, self.tensors, self.made, self.bounds = rng, Tensors(), [], []
+        self.masks = []                  # as the bounds, with their texts
 
     def some(self, letters, most=3):
         letters = sorted(letters)
@@ -149,25 +150,31 @@ class Line:
             has |= its
         return text.strip(), (lambda env: total(sign * value(env) for sign, value in parts)), has
 
+    def draw_masks(self):
+        if self.rng.random() < .4:
+            sign, holds = self.rng.choice(self.TESTS[:2])
+            self.masks = [(*self.rng.sample(['t', 's', 'u'], 2), '%s' + sign + '%s', holds)]
+        self.bounds = [(a, b, holds) for a, b, _, holds in self.masks]
+
     def case(self):
         rng = self.rng
         left, adds = rng.sample(list(EXTENT), rng.randint(0, 3)), rng.choice(['', '', '+', '-'])
         around = [c for c in EXTENT if c not in left]
         around = rng.sample(around, rng.randint(0, 2)) if adds else []
         self.taken = set(left) | set(around)
-        if rng.random() < .4:
-            sign, holds = rng.choice(self.TESTS[:2])
-            self.bounds = [(*rng.sample(['t', 's', 'u'], 2), holds)]
+        self.draw_masks()
         text, value, has = self.sum(self.taken.copy(), set(), 2, 0)
         if not set(left) <= has:
             return None
-        for a, b, _ in self.bounds:            # it names letters as they stand in the line
+        bar = ' | '
+        for a, b, form, _ in self.masks:       # it names letters as they stand in the line
             words = set(re.findall(r'(?<![A-Za-z0-9])[a-zA-Z](?![A-Za-z0-9(\[])', text))
             words |= set(left) | {w[-1] for w in re.findall(r'_[a-z]', text)}
             a, b = [[w for w in (c, c.upper()) if w in words] for c in (a, b)]
             if len(a) != 1 or len(b) != 1:
                 return None
-            text += ' | %s%s%s' % (a[0], sign, b[0])
+            text += bar + form % (a[0], b[0])
+            bar = ', '
         around = sorted(set(around) & has)
         answer = []
         for at in itertools.product(*[range(EXTENT[c]) for c in left]):
@@ -428,4 +435,5 @@ def main():
     sys.exit(not report('texts-%d' % seed, made, [program], RIGHT_ERRORS, 0.01))
 
 
-main()
+if __name__ == '__main__':
+    main()
