@@ -54,6 +54,17 @@ check('random-inputs', r.answers[2].trace.nodes[0].value.length === 12 && r.answ
 r = run('text 1\ninput x[b,2]\ny[b] = x[b,I]^2', 'data random', 'look', 'step 1 0.1 4 sgd');
 check('nothing-to-train', r.answers[2].trace.nodes[1].value.length === 4 && /nothing to train/.test(r.answers[3].error), r.answers[3]);
 
+// Every example learns, and those of the page of papers are its texts.
+const { readFileSync } = require('fs');
+const examples = new Function(readFileSync('notes/playground/examples.js') + 'return examples')();
+for (const { name, data, rate, batch, rule, text } of examples) {
+  r = run('text 1\n' + text, 'data ' + data, `step ${batch < 50 ? 60 : 400} ${rate} ${batch} ${rule}`);
+  const { loss } = r.answers[2], mean = of => of.reduce((a, b) => a + b) / of.length;
+  check('learns-' + name.replace(/[ ,]+/g, '-'), mean(loss.slice(-10)) < 0.97 * mean(loss.slice(0, 10)), r.answers[2]);
+}
+const pages = readFileSync('notes/papers.md', 'utf8').split('```edf').slice(2).map(b => b.slice(b.indexOf('\n') + 1, b.indexOf('```')));
+check('ten-equations-of-papers', pages.length === 10 && pages.every(p => examples.some(e => e.text === p)), pages.length);
+
 // Later steps of a recurrence are folded.
 r = run('text 1\ninput x[b,9]\nh[b,t] = tanh(h[b,t-1] + W x[b,t])\nparameter W'.replace(/(.*\n)(.*)\n(parameter W)/, '$1$3\n$2'), 'data random', 'look 0');
 const steps = r.answers[2].trace.nodes.filter(n => n.kind === 2 && n.line[0]);
