@@ -1040,6 +1040,7 @@ FUNCTION(Log,       0, log(x),                    1 / x)
 FUNCTION(Sqrt,      0, sqrt(x),                   1 / (2 * y))
 FUNCTION(Square,    0, x * x,                     2 * x)
 FUNCTION(Silu,      0, x * sigmoid(x),            sigmoid(x) * (1 + x * sigmoid(-x)))
+FUNCTION(Root,      0, sqrt(x),                   x == 0 ? 0 : 1 / (2 * y))
 FUNCTION(Erf,       0, erf(x),                    (real)1.1283791670955126 * exp(-x * x))
 FUNCTION(Log1p,     0, log1p(x),                  1 / (1 + x))
 FUNCTION(Expm1,     0, expm1(x),                  exp(x))
@@ -1372,54 +1373,36 @@ static void log_sum(edf_node *y, int backward) {
 static const kernel log_sum_here("LogSumExp", log_sum);
 static const kernel weighted_log_sum_here("WeightedLogSumExp", log_sum);
 
-/* ---- Prod, Norm and Std of rows. A Std has the mean of its row in the middle. */
-enum { PROD, NORM, STD };
-__device__ static real middle(const real *row, unsigned K, int kind) {
-  real sum = 0;
-  if (kind != STD) return 0;
-  for (EACH_LANE(k, K)) sum += row[k];
-  return warp_sum(sum) / (real)K;
-}
-__global__ static void fold_kernel(real *y, const real *x, int kind, size_t rows, unsigned K) {
+/* ---- Prod: the product of a row. Its gradient is the product of the others. */
+__global__ static void prod_kernel(real *y, const real *x, size_t rows, unsigned K) {
   for (EACH_ROW(b, rows)) {
-    const real *row = x + b * K;
-    real m = middle(row, K, kind), all = kind == PROD;
-    for (EACH_LANE(k, K)) all = kind == PROD ? all * row[k] : all + (row[k] - m) * (row[k] - m);
-    for (int bit = WARP / 2; bit > 0; bit /= 2) {
-      real other = __shfl_xor_sync(0xffffffffu, all, bit);
-      all = kind == PROD ? all * other : all + other;
-    }
-    if (kind == STD) all /= (real)K;
-    if (threadIdx.x % WARP == 0) y[b] = kind == PROD ? all : sqrt(all);
+    real all = 1;
+    for (EACH_LANE(k, K)) all *= x[b * K + k];
+    for (int bit = WARP / 2; bit > 0; bit /= 2) all *= __shfl_xor_sync(0xffffffffu, all, bit);
+    if (threadIdx.x % WARP == 0) y[b] = all;
   }
 }
-__global__ static void fold_back_kernel(real *dx, const real *x, const real *y, const real *dy,
-                                        int kind, int assign, size_t rows, unsigned K) {
-  for (EACH_ROW(b, rows)) {
-    const real *row = x + b * K;
-    real m = middle(row, K, kind), n = kind == STD ? (real)K : 1;
+__global__ static void prod_back_kernel(real *dx, const real *x, const real *dy, int assign,
+                                        size_t rows, unsigned K) {
+  for (EACH_ROW(b, rows))
     for (EACH_LANE(k, K)) {
-      real slope = kind == PROD ? 1 : y[b] == 0 ? 0 : (row[k] - m) / (n * y[b]);
-      for (unsigned j = 0; kind == PROD && j < K; j++) if (j != k) slope *= row[j];
-      put(&dx[b * K + k], dy[b] * slope, assign);
+      real others = 1;
+      for (unsigned j = 0; j < K; j++) if (j != k) others *= x[b * K + j];
+      put(&dx[b * K + k], dy[b] * others, assign);
     }
-  }
 }
-static void fold(edf_node *y, int backward) {
-  const char *name = y->about->name;
-  int kind = *name == 'P' ? PROD : *name == 'N' ? NORM : STD, assign;
+static void prod(edf_node *y, int backward) {
   edf_node *x = y->in[0];
+  int assign;
   size_t rows = y->size, K = x->size / rows;
   const real *of = value_of(x);
-  if (!backward) RUN_ROWS(fold_kernel, rows, result_of(y), of, kind);
+  if (!backward) RUN_ROWS(prod_kernel, rows, result_of(y), of);
   if (!backward || !x->grad) return;
-  const real *v = value_of(y), *dy = dy_of(y);
+  const real *dy = dy_of(y);
   real *dx = grad_of(x, &assign);
-  RUN_ROWS(fold_back_kernel, rows, dx, of, v, dy, kind, assign);
+  RUN_ROWS(prod_back_kernel, rows, dx, of, dy, assign);
 }
-static const kernel prod_here("Prod", fold);
-static const kernel norm_here("Norm", fold);
-static const kernel std_here("Std", fold);
+static const kernel prod_here("Prod", prod);
 
 /* ---- BatchNorm normalises columns. A block has 8 columns. Forward has no y, and u and v are
    the mean and the variance of a column. In training they are the batch's, and the running ones

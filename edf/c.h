@@ -264,6 +264,7 @@ static const struct { const char *op, *forward, *backward; } edf_c__templates[] 
   { "Pow", "$y = pow($a, $0);", "$da += $dy * $0 * pow($a, $0 - 1);" },
   { "Silu", "$y = $a / (1 + exp(-$a));",
     "$da += $dy * (1 + $a / (1 + exp($a))) / (1 + exp(-$a));" },
+  { "Root", "$y = sqrt($a);", "if ($a != 0) $da += $dy / (2 * $y);" },
   { "Erf", "$y = erf($a);", "$da += $dy * 1.1283791670955126 * exp(-$a * $a);" },
   { "Log1p", "$y = log1p($a);", "$da += $dy / (1 + $a);" },
   { "Expm1", "$y = expm1($a);", "$da += $dy * exp($a);" },
@@ -340,13 +341,6 @@ static const struct { const char *op, *forward, *backward; } edf_c__templates[] 
     "double others = 1;\nint zeros = 0;\nK if ($a != 0) others *= $a; else zeros++;\n"
     "K if (!zeros) $da += $dy * others / $a;\n"
     "K if (zeros == 1 && $a == 0) $da += $dy * others;" },
-  { "Norm", "$y = 0;\nK $y += $a * $a;\n$y = sqrt($y);",
-    "K if ($y != 0) $da += $dy * $a / $y;" },
-  { "Std",
-    "double mean = 0;\nK mean += $a / $n;\n$y = 0;\nK $y += ($a - mean) * ($a - mean) / $n;\n"
-    "$y = sqrt($y);",
-    "double mean = 0;\nK mean += $a / $n;\n"
-    "K if ($y != 0) $da += $dy * ($a - mean) / ($n * $y);" },
   { "ArgMax",
     "double most = -INFINITY;\n$y = 0;\n"
     "K if ($0 * $a > most) { most = $0 * $a; $y = $k; }", "" },

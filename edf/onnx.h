@@ -508,7 +508,6 @@ static int edf_onnx__write_equation(edf_onnx__file *o, edf_onnx__equation *e) {
 /* Returns an operator on the rows of x, which are its last dimensions, all of them as one. A
    causal one reads -infinity where s > t. A second operand, the mask of a MaskedSoftmax or the
    weights of a WeightedLogSumExp, has rows like x. */
-#define EDF_ONNX__MEAN "ReduceMean/1 axes=[-1] keepdims="
 static int edf_onnx__rows(edf_onnx__file *o, const char *op) {
   const edf_node *y = o->y, *x = y->in[0];
   int n_row = edf_row_dims(y), n = x->rank - n_row, v = edf_onnx__of(x), w = v;
@@ -524,7 +523,6 @@ static int edf_onnx__rows(edf_onnx__file *o, const char *op) {
     v = edf_onnx__run(o, "1 [%d, %d] Expand/2 Trilu/1 upper=0 Cast/1 to=9 $%d -inf Where/3",
                       x->dim[n - 1], K, v);
   if (softmax) v = edf_onnx__run(o, "$%d Cast/1 to=9 $%d -inf Where/3", w, v);
-  if (!strcmp(name, "Std")) v = edf_onnx__run(o, "$%d $%d " EDF_ONNX__MEAN "1 Sub/2", v, v);
   if (y->n_in > 1 && !softmax) {
     int most = edf_onnx__run(o, "$%d ReduceMax/1 axes=[-1] keepdims=1 -1e30 Max/2", v);
     v = edf_onnx__run(o, "$%d $%d Sub/2 Exp/1 $%d Mul/2", v, most, w);
@@ -560,7 +558,8 @@ static const char *const edf_onnx__operators[][2] = {
   { "Sigmoid", "a Sigmoid/1" }, { "Tanh", "a Tanh/1" }, { "Relu", "a Relu/1" },
   { "Exp", "a Exp/1" }, { "Log", "a Log/1" }, { "Sqrt", "a Sqrt/1" }, { "Abs", "a Abs/1" },
   { "Sin", "a Sin/1" }, { "Cos", "a Cos/1" }, { "Softplus", "a Softplus/1" },
-  { "Silu", "a a Sigmoid/1 Mul/2" }, { "Erf", "a Erf/1" }, { "Log1p", "a 1 Add/2 Log/1" },
+  { "Silu", "a a Sigmoid/1 Mul/2" }, { "Root", "a Sqrt/1" }, { "Erf", "a Erf/1" },
+  { "Log1p", "a 1 Add/2 Log/1" },
   { "Expm1", "a Exp/1 1 Sub/2" }, { "Power", "a b Pow/2" },
   { "Where", "a Cast/1 to=9 b c Where/3" },
   { "Add", "a b Add/2" }, { "Sub", "a b Sub/2" }, { "Mul", "a b Mul/2" },
@@ -577,8 +576,6 @@ static const char *const edf_onnx__operators[][2] = {
   { "MaskedSoftmax", "$%d Softmax/1" }, { "MaskedLogSoftmax", "$%d LogSoftmax/1" },
   { "LogSumExp", "$%d ReduceLogSumExp/1 axes=[-1] keepdims=0" },
   { "WeightedLogSumExp", "$%d" }, { "Prod", "$%d ReduceProd/1 axes=[-1] keepdims=0" },
-  { "Norm", "$%d ReduceL2/1 axes=[-1] keepdims=0" },
-  { "Std", "$%d 2 Pow/2 " EDF_ONNX__MEAN "0 Sqrt/1" },
   { "NormalizeOver", "$%d 1 [%d] Expand/2 LayerNormalization/2 epsilon=#0" },
   { "ArgMax", "$%d #0 Mul/2 ArgMax/1 axis=-1 keepdims=0 Cast/1 to=1" },
   { "LogLoss", "a Log/1 b Cast/1 to=7 [-1] Unsqueeze/2 GatherElements/2 axis=-1 [-1] "

@@ -1326,8 +1326,8 @@ EDF__END_COLD
 /* ---- Functions of one entry   y[i] = f(x[i])     x.grad[i] += y.grad[i] f'(x[i])
    Each is an op, a line of f, a line of f' and a macro. p and q are the numbers of the state.
    They are computed in double. A slope of exactly 0 stops an infinite or NaN y.grad. ---- */
-extern const edf_op edf_slide__silu_op, edf_slide__erf_op, edf_slide__log1p_op,
-    edf_slide__expm1_op;
+extern const edf_op edf_slide__silu_op, edf_slide__root_op, edf_slide__erf_op,
+    edf_slide__log1p_op, edf_slide__expm1_op;
 static double edf_slide__f(const edf_op *is, double x, double p, double q) {
   if (is == &edf_softplus_op) return (x < 0 ? 0 : x) + log1p(exp(x < 0 ? x : -x));
   if (is == &edf_leaky_relu_op) return x > 0 ? x : p * x;
@@ -1336,6 +1336,7 @@ static double edf_slide__f(const edf_op *is, double x, double p, double q) {
   if (is == &edf_cos_op) return cos(x);
   if (is == &edf_pow_op) return pow(x, p);
   if (is == &edf_slide__silu_op) return x / (1 + exp(-x));
+  if (is == &edf_slide__root_op) return sqrt(x);
   if (is == &edf_slide__erf_op) return erf(x);
   if (is == &edf_slide__log1p_op) return log1p(x);
   if (is == &edf_slide__expm1_op) return expm1(x);
@@ -1349,6 +1350,7 @@ static double edf_slide__slope_of_f(const edf_op *is, double x, double p, double
   if (is == &edf_cos_op) return -sin(x);
   if (is == &edf_pow_op) return p == 0 ? 0 : p * pow(x, p - 1);
   if (is == &edf_slide__silu_op) return (1 + x / (1 + exp(x))) / (1 + exp(-x));
+  if (is == &edf_slide__root_op) return x == 0 ? 0 : 0.5 / sqrt(x);
   if (is == &edf_slide__erf_op) return 1.1283791670955126 * exp(-x * x);       /* 2/sqrt(pi)  */
   if (is == &edf_slide__log1p_op) return 1 / (1 + x);
   if (is == &edf_slide__expm1_op) return exp(x);
@@ -1401,6 +1403,9 @@ static const edf_op edf_slide__clamp_above_op =
 const edf_op edf_slide__silu_op =
   EDF_SLIDE__FUNCTION("Silu", "y[i] = x[i] sigmoid(x[i])",
                       "x.grad[i] += y.grad[i] sigmoid(x[i]) (1 + x[i] sigmoid(-x[i]))");
+const edf_op edf_slide__root_op =        /* of norm_ and std_: a Sqrt with the slope 0 at 0   */
+  EDF_SLIDE__FUNCTION("Root", "y[i] = sqrt(x[i])",
+                      "x.grad[i] += where(x[i] != 0, y.grad[i] / (2 y[i]), 0)");
 const edf_op edf_slide__erf_op =
   EDF_SLIDE__FUNCTION("Erf", "y[i] = erf(x[i])",
                       "x.grad[i] += y.grad[i] 1.1283791671 exp(-x[i]^2)");
@@ -1909,46 +1914,6 @@ static const edf_op edf_slide__prod_op = { "Prod", edf_slide__argmax_shape,
   edf_slide__prod_forward, edf_slide__prod_backward, "y x", "y[b] = prod_K x[b,K]",
   "x.grad[b,k] += y.grad[b] prod_{K!=k} x[b,K]", EDF_TESTED, NULL };
 
-/* ---- Norm   y[b] = sqrt(sum_k x[b,k]^2)       x.grad[b,k] += y.grad[b] x[b,k] / y[b]
-   ---- Std    y[b] = sqrt(mean_k (x[b,k] - m[b])^2)
-                                             x.grad[b,k] += y.grad[b] (x[b,k] - m[b]) / (K y[b])
-   m is the mean. If y[b] is 0, the gradient is 0. ---- */
-/* Returns the mean of row b of a Std, and 0 for a Norm. */
-static double edf_slide__middle(const edf_node *y, size_t b, size_t K) {
-  double sum = 0;
-  for (size_t k = 0; k < K && *y->about->name == 'S'; k++)
-    sum += (double)y->in[0]->value[b * K + k];
-  return sum / (double)K;
-}
-static void edf_slide__norm_forward(edf_node *y) {
-  size_t K = y->in[0]->size / y->size;
-  for (size_t b = 0; b < y->size; b++) {
-    double m = edf_slide__middle(y, b, K), sum = 0;
-    for (size_t k = b * K; k < b * K + K; k++) {
-      double d = (double)y->in[0]->value[k] - m;
-      sum += d * d;
-    }
-    y->value[b] = (edf_real)sqrt(*y->about->name == 'S' ? sum / (double)K : sum);
-  }
-}
-static void edf_slide__norm_backward(edf_node *y) {
-  edf_node *x = y->in[0];
-  size_t K = x->size / y->size;
-  for (size_t b = 0; b < y->size; b++) {
-    double m = edf_slide__middle(y, b, K), of = (double)y->value[b], dy = (double)y->grad[b];
-    if (*y->about->name == 'S') dy /= (double)K;
-    for (size_t k = b * K; k < b * K + K && of != 0; k++)
-      edf_addgrad(x, k, (edf_real)(dy * (((double)x->value[k] - m) / of)));
-  }
-}
-static const edf_op edf_slide__norm_op = { "Norm", edf_slide__argmax_shape,
-  edf_slide__norm_forward, edf_slide__norm_backward, "y x", "y[b] = sqrt(sum_K x[b,K]^2)",
-  "x.grad[b,k] += where(y[b] != 0, y.grad[b] x[b,k] / y[b], 0)", EDF_TESTED, NULL };
-static const edf_op edf_slide__std_op = { "Std", edf_slide__argmax_shape,
-  edf_slide__norm_forward, edf_slide__norm_backward, "y x", "y[b] = sqrt(variance_K x[b,K])",
-  "x.grad[b,k] += where(y[b] != 0, y.grad[b] (x[b,k] - mean_K x[b,K]) / (K y[b]), 0)",
-  EDF_TESTED, NULL };
-
 /* ---- Lookup    y[b,t,j] = x[k[b,t],j]     x.grad[k[b,t],j] += y.grad[b,t,j]
    ---- Scatter   y[k[b],j] += x[b,j]        x.grad[b,j] += y.grad[k[b],j]
    The class numbers k select an entry of the table, which is x of a Lookup and y of a Scatter.
@@ -2240,9 +2205,9 @@ static const struct {
   { "max", "", "_", NULL, NULL },
   { "min", "", "_", NULL, NULL },
   { "prod", "", "_", &edf_slide__prod_op, NULL },
-  { "norm", "", "_", &edf_slide__norm_op, NULL },
+  { "norm", "", "_", NULL, NULL },
   { "logsumexp", "", "_", NULL, NULL },
-  { "std", "", "_", &edf_slide__std_op, NULL },
+  { "std", "", "_", NULL, NULL },
   { "variance", "", "_", NULL, NULL },
   { "argmax", "", "_", NULL, NULL },
   { "argmin", "", "_", NULL, NULL },
@@ -2351,7 +2316,7 @@ static const struct { const char *word, *write; } edf_slide__elsewhere[] = {
   { "cumsum", "sum_{s<=t} x[s]" }, { "cumsum_", "sum_{s<=t} x[s]" },
   { "topk", EDF_SLIDE__TOP }, { "topk_", EDF_SLIDE__TOP }, { "top_", EDF_SLIDE__TOP },
   { "any_", "max_i" }, { "all_", "min_i" }, { "log_softmax_", "logsoftmax_i" },
-  { "clip", "clamp(x[i], 0, 1)" }, { "T", "the indices in the other order: W[j,i]" },
+  { "clip", "clamp(x[i], 0, 1)" },
   { "if", "where(x[i] > 0, a[i], c[i])" }, { "select", "where(x[i] > 0, a[i], c[i])" },
   { "pow", "x[i]^2" }, { "power", "x[i]^2" }, { "square", "x[i]^2" },
   { "sg", "stop(x[i])" }, { "detach", "stop(x[i])" }, { "stop_gradient", "stop(x[i])" },
@@ -3159,6 +3124,8 @@ static void edf_slide__resolve_name(edf_slide__statement *l, edf_slide__expr *x)
   if (edf_slide__is_over(x->at))
     edf__syntax(s, x->at, "%s over which index? As in %s_i", x->at, x->at);
   edf_slide__check_word(s, x->at);
+  if (!strcmp(x->at, "T") && x->at[-(ptrdiff_t)s->size - 1] == '^')
+    edf__syntax(s, x->at, "a transpose has the indices in the other order: W[j,i]");
   if (behind[strspn(behind, " ")] == '(')
     edf__syntax(s, x->at, "there is no function %s. A new scalar needs a line 'parameter %s'",
                 x->at, x->at);
@@ -4890,21 +4857,27 @@ static edf_slide__value edf_slide__row_node(edf_slide__statement *l, const edf_o
   return y;
 }
 
+/* Builds the sum of v^2, or the mean, which has the indices in `left`. */
+static edf_slide__value edf_slide__squares(edf_slide__statement *l, int kind,
+                                           const edf_slide__value *v, unsigned left) {
+  edf_slide__value y = edf_slide__new_value(l, NULL, left);
+  edf_slide__making to;
+  edf_slide__begin_equation(&to, l, &y.at);
+  edf_slide__add_term(&to, v, v, NULL);
+  y.node = edf_slide__end_equation(&to, NULL, kind);
+  return y;
+}
 /* Builds the mean of (v - mean v)^2, which has the indices in `left`. */
 static edf_slide__value edf_slide__variance(edf_slide__statement *l, const edf_slide__value *v,
                                             unsigned left) {
-  edf_slide__value y = edf_slide__new_value(l, NULL, left), m = y;
+  edf_slide__value m = edf_slide__new_value(l, NULL, left);
   edf_slide__value d = edf_slide__new_value(l, NULL, edf_slide__ref_has(&v->at));
-  edf_slide__making to;
   m.at.name = "m";
   m.node = edf_slide__terms(l, EDF_SLIDE__MEAN, &m.at, v, NULL);
   m.number = -1;
   d.at.name = "d";
   d.node = edf_slide__terms(l, EDF_SLIDE__SUM, &d.at, v, &m);
-  edf_slide__begin_equation(&to, l, &y.at);
-  edf_slide__add_term(&to, &d, &d, NULL);
-  y.node = edf_slide__end_equation(&to, NULL, EDF_SLIDE__MEAN);
-  return y;
+  return edf_slide__squares(l, EDF_SLIDE__MEAN, &d, left);
 }
 
 /* Returns -x, with the indices of x. */
@@ -4968,6 +4941,12 @@ static edf_slide__value edf_slide__over_value(edf_slide__statement *l, edf_slide
   else if (has != want) v = edf_slide__with_indices(l, &v, want);
   left = edf_slide__ref_has(&v.at) & ~x->over;
   if (kind == EDF_SLIDE__VARIANCE_OVER) return edf_slide__variance(l, &v, left);
+  if (kind == EDF_SLIDE__NORM_OVER || kind == EDF_SLIDE__STD_OVER) {
+    y = kind == EDF_SLIDE__STD_OVER ? edf_slide__variance(l, &v, left)
+                                    : edf_slide__squares(l, EDF_SLIDE__SUM, &v, left);
+    y.node = edf_node1(&edf_slide__root_op, l->slide->site.file, l->slide->site.line, y.node);
+    return edf_slide__lettered(l, y);
+  }
   if (kind == EDF_SLIDE__ARGMAX_OVER) x->number = 1;
   if (kind == EDF_SLIDE__ARGMIN_OVER) x->number = own ? 1 : -1;
   if (keep.node)
