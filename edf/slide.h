@@ -2703,7 +2703,7 @@ static edf_slide__expr *edf_slide__read_tensor(edf_slide__statement *l, edf_slid
   } while (edf__accept(s, ','));
   if (edf__peek(s) == '.') hint = ": the factor of an index is a whole number";
   if (*s->at && strchr("[(", *s->at))
-    hint = ": a lookup position is one tensor or one call, as in floor(n[b] + 1)";
+    hint = ": a position is a sum of indices, lookups and numbers";
   edf__expect(s, ']', "']' or ','", hint);
   if (edf__peek(s) == '[') edf__found(s, "a comma between indices, as in W[I,j]", "");
   return x;
@@ -3457,6 +3457,10 @@ static void edf_slide__bind_line(edf_slide__statement *l) {
   for (edf_slide__expr *x = l->right; x; x = x->next) {
     edf_slide__resolve(l, x);
     edf_slide__find_means(x);
+  }
+  for (edf_slide__mask *m = l->mask; m < l->mask + l->n_mask; m++) {
+    edf_slide__resolve(l, m->test);      /* as in s<floor(t/2)                                */
+    m->has = edf_slide__expr_has(l, m->test);
   }
   for (const edf_ref *r = l->m.e.ref + 1; r < l->m.e.ref + l->m.e.n_ref; r++) {
     const edf_node *x = edf_slide__known(l->slide, r->name);
