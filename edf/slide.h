@@ -6184,10 +6184,12 @@ static void edf_slide__read_over_nodes(edf_slide__slide *all, const edf__site *a
   /* ref[0] is for a left side, and stays empty */
   edf_slide__next_ref_in(edf_slide__trees(), &all->operands);
   edf_slide__read_text(all, at, text, text ? (int)strlen(text) : 0);
-  for (edf_slide__statement *l = all->line; l < all->line + all->n; l++)
+  for (edf_slide__statement *l = all->line; l < all->line + all->n; l++) {
     for (int right = 0; right < 2; right++)
       for (edf_slide__expr *x = right ? l->right : l->where->in; x; x = x->next)
         edf_slide__find_operands(all, l, x);
+    for (int m = 0; m < l->n_mask; m++) edf_slide__find_operands(all, l, l->mask[m].test);
+  }
   const edf_ref *name = all->operands.ref + 1;
   int wanted = all->operands.n_operand;
   for (int k = 0; k < n; k++)

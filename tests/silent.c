@@ -436,6 +436,18 @@ CASES(a_general_mask_selects,
     "y = 1 4.10075314507073; q.grad = 0.5 0.25; "
     "k.grad = 0.545015286675 0.122364235518983 0.332620478" })
 
+/* A tensor that only a mask has is an operand, after those of the right side. */
+TEST(a_mask_has_operands) {
+  static const edf_real x[6] = { 1, 2, 3, 4, 5, 6 }, n[2] = { 2, 1 };
+  Input *in = edf_input("x[b,3]"), *lengths = edf_input("n[b]");
+  CompNode *y = edf_text("y[b] = sum_s p[b,s] | s<m[b]", in, lengths);
+  edf_feed(in, x, 2);
+  edf_feed(lengths, n, 2);
+  edf_forward();
+  CHECK(edf_value(y)[0] == 3 && edf_value(y)[1] == 4, "it is %g and %g",
+        (double)edf_value(y)[0], (double)edf_value(y)[1]);
+}
+
 /* A position may have lookups, numbers and indices. */
 CASES(a_position_is_a_sum_with_lookups,
   { "x[2,3] = 1 2 3 4 5 6; n[2] = 1 3", "y[b] = x[b,n[b]-1]",
