@@ -160,7 +160,7 @@ ONE = build/edf_all.h
 one:
 	@mkdir -p $(dir $(ONE))
 	@sed '/^#if !defined(EDF_[A-Z0-9_]*H) ||/,/^#endif/d' edf.h \
-	  $(patsubst %,edf/%.h,slide layers judge data onnx c doctor lab) > $(ONE) && echo 'wrote $(ONE)'
+	  $(patsubst %,edf/%.h,slide layers judge derive data onnx c doctor lab) > $(ONE) && echo 'wrote $(ONE)'
 
 clean:
 	rm -rf build

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.." || exit 1
 commit=$1 dir=$2
 mkdir -p "$dir/edf"
 git show "$commit:edf.h" > "$dir/edf.h" || exit 2
-for name in slide layers judge data onnx c doctor lab; do
+for name in slide layers judge derive data onnx c doctor lab; do
   of_40=edf/$name.h of_30=edf_$name.h
   if git cat-file -e "$commit:$of_40" 2> /dev/null; then
     git show "$commit:$of_40" > "$dir/$of_40"

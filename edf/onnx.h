@@ -569,6 +569,7 @@ static const char *const edf_onnx__operators[][2] = {
   { "Max", "a b Max/2" }, { "Min", "a b Min/2" }, { "Square", "a a Mul/2" },
   { "LeakyRelu", "a #0 PRelu/2" }, { "Pow", "a #0 Pow/2" }, { "Clamp", "a #0 #1 Clip/3" },
   { "Gelu", "a a a Mul/2 0.0713548163 Mul/2 1.59576912 Add/2 a Mul/2 Sigmoid/1 Mul/2" },
+  { "Ones", "a a Sub/2 1 Add/2" },
   { "Dropout", "a" }, { "Stop", "a" },   /* outside of training, as BatchNorm                 */
   { "BatchNorm", "a b Sub/2 c #0 Add/2 Sqrt/1 Div/2" },
   { "Sum", "a ReduceSum/1 keepdims=0" }, { "Mean", "a ReduceMean/1 keepdims=0" },

@@ -16,7 +16,7 @@
 
    x[b,784] and y[b] are Inputs. W, B and V are not defined, so they become new Parameters.
 
-   Private names of edf.h that are used here, in edf/layers.h and in edf/judge.h:
+   Private names of edf.h that are used here, in edf/layers.h, edf/judge.h and edf/derive.h:
 
      EDF__BEGIN_COLD EDF__END_COLD EDF__NORETURN EDF__SHARED_LOOP EDF__SHOWN EDF__USED
      EDF__WAITS edf__accept edf__add_compnode edf__alloc edf__append_leaf edf__block
@@ -136,6 +136,7 @@ const char *edf_fmt(const char *format, ...) EDF_SLIDE__PRINTF(1, 2);
               softmax, logsoftmax and normalize(x,eps) keep their indices. normalize is
               (x - mean) / sqrt(variance + eps). eps is 1e-5 if it is not given.
    powers     x[i]^y[i], with its gradient by y, needs x > 0.
+   gradients  grad(L, x[b,i]) is the derivative of the sum of L by x. See edf/derive.h.
    tests      1[x > y] is 1 or 0. A comparison with NaN is 0.
    selection  where(x > y, a, c) is a if the test is true, else c. The other one has no
               influence on values or gradients, and its lookups are not read:
@@ -2135,6 +2136,8 @@ typedef struct edf_slide__statement {    /* a line that is an equation          
   edf_contraction m;                     /* its indices, their sizes, and all its tensors     */
   edf_node *of[EDF_SLIDE__MAX_REF];      /* the node of each tensor, or NULL                  */
   edf_slide__expr *tensor[EDF_SLIDE__MAX_REF + 1];   /* the expression of each tensor         */
+  const char *grad_of[EDF_SLIDE__MAX_REF + 1];       /* for grad(L, x[i]): L, else NULL       */
+  const char *grad_by[EDF_SLIDE__MAX_REF + 1];       /* and x                                 */
   int depth;                             /* depth of the factor that is being read            */
   int whole;                             /* 1 if it has been read to its end                  */
   int told;                              /* number of steps that were built                   */
@@ -2481,6 +2484,7 @@ static edf_slide__expr *edf_slide__read_product(edf_slide__statement *l,
                                                 edf_slide__expr *first);
 static edf_slide__expr *edf_slide__read_atom(edf_slide__statement *l);
 static edf_slide__expr *edf_slide__read_factor(edf_slide__statement *l);
+static edf_slide__expr *edf_slide__read_grad(edf_slide__statement *l, const char *name);
 
 static edf_slide__expr *edf_slide__new_expr(edf_slide__sort sort, const char *at,
                                             edf_slide__expr *in) {
@@ -2948,6 +2952,7 @@ static edf_slide__expr *edf_slide__read_atom(edf_slide__statement *l) {
   const char *name = edf__identifier(s, "a tensor, a function or a number");
   int over = edf_slide__function_named(name, "_"), f = edf_slide__function_named(name, "x");
   c = edf__peek(s);
+  if (c == '(' && !strcmp(name, "grad")) return edf_slide__read_grad(l, name);
   if (c != '[' && over >= 0) return edf_slide__read_over(l, name, over);
   if (c != '[' && f >= 0) return edf_slide__read_call(l, name, f);
   edf_slide__expr *x = edf_slide__new_expr(EDF_SLIDE__A_NAME, name, NULL);
@@ -3005,6 +3010,30 @@ static edf_slide__expr *edf_slide__read_sum(edf_slide__statement *l) {
     x->in = edf_slide__append_expr(x->in, p);
     sign = edf__peek(s) == '-' ? -1 : 1;
   } while (edf__accept(s, '+') || edf__accept(s, '-'));
+  return x;
+}
+
+/* ---- Derivatives. edf/derive.h builds them. Without it, this is NULL. */
+#ifdef __cplusplus
+static edf_node *(*edf_slide__derive)(const edf__site *at, edf_node *L, edf_node *x) = NULL;
+#else
+static edf_node *(*edf_slide__derive)(const edf__site *at, edf_node *L, edf_node *x);
+#endif
+/* Reads grad(L, x[b,i]) after its name. It is a tensor called grad, with the positions of x. */
+static edf_slide__expr *edf_slide__read_grad(edf_slide__statement *l, const char *name) {
+  edf__scan *s = l->m.e.scan;
+  if (!edf_slide__derive) edf__syntax(s, name, "grad(L, x[i]) needs #include \"edf/derive.h\"");
+  edf__expect(s, '(', "'('", "");
+  const char *of = edf__identifier(s, "the name of a tensor");
+  edf__expect(s, ',', "','", edf__peek(s) != '[' ? ""
+                              : ": write grad(L, x[i]), with the name of L alone");
+  const char *by = edf__identifier(s, "a tensor");
+  edf_slide__expr *x =
+      edf_slide__read_tensor(l, edf_slide__new_expr(EDF_SLIDE__A_NAME, by, NULL));
+  edf__expect(s, ')', "')'", "");
+  l->grad_of[x->which] = of;
+  l->grad_by[x->which] = by;
+  l->m.e.ref[x->which].name = x->at = name;
   return x;
 }
 
@@ -5688,10 +5717,25 @@ static edf_node *edf_slide__all_times(edf_slide__statement *l) {
   return l->y = *part;
 }
 
-/* ---- Tensors, sizes and new Parameters. Finds the node of each tensor on the right of l. */
+/* ---- Tensors, sizes and new Parameters. Returns the tensor `name` of grad(L, x[i]), which is
+   above. */
+static edf_node *edf_slide__above(edf_slide__statement *l, const char *name) {
+  edf_slide__statement *by = edf_slide__line_of(l->slide, name);
+  if (by && !by->y && by->step && by->to <= l - l->slide->line) edf_slide__all_times(by);
+  edf_node *x = by ? by->y : edf_slide__known(l->slide, name);
+  if (!x)
+    edf__syntax(l->m.e.scan, name, "%s has no line above: a derivative needs its node", name);
+  return x;
+}
+/* Finds the node of each tensor on the right of l. */
 static void edf_slide__know_tensors(edf_slide__statement *l) {
   for (int f = 1; f < l->m.e.n_ref; f++) {
     const edf_ref *r = &l->m.e.ref[f];
+    if (l->grad_of[f]) {
+      edf_node *L = edf_slide__above(l, l->grad_of[f]);
+      l->of[f] = edf_slide__derive(&l->slide->site, L, edf_slide__above(l, l->grad_by[f]));
+      continue;
+    }
     edf_slide__statement *by = edf_slide__line_of(l->slide, r->name);
     int below = !l->slide->in || by >= l;            /* in edf_text, NULL is zero             */
     int other = by && (!l->to || by->from != l->from || by->to != l->to);
@@ -6102,6 +6146,7 @@ static void edf_slide__mark_constants(int from) {
   for (int i = from; i < edf.n_compnodes; i++) {
     edf_node *y = edf.compnodes[i];
     int constant = y->n_in > 0 && strcmp(y->op, "Dropout");
+    if (y->forward == edf_slide__run_once) continue;
     for (int k = 0; k < y->n_in; k++) constant &= y->in[k]->forward == edf_slide__run_once;
     if (!constant && y->shape != edf_slide__count_shape) continue;
     edf_slide__note(y)->forward = y->forward;
@@ -6165,11 +6210,13 @@ edf_node *edf_equations_at(const char *file, int line, const char *format, ...) 
 static void edf_slide__find_operands(edf_slide__slide *all, const edf_slide__statement *l,
                                      const edf_slide__expr *x) {
   edf_equation *to = &all->operands;
-  int is = x->sort == EDF_SLIDE__A_TENSOR;
+  int is = x->sort == EDF_SLIDE__A_TENSOR, grad = is && l->grad_of[x->which];
   if (x->sort == EDF_SLIDE__A_NAME) is = edf_slide__index_for(&l->m.e, x->at) < 0;
-  if (is && !edf_slide__line_of(all, x->at) && edf_slide__operand_named(all, x->at) < 0) {
+  for (int k = 0; k < is + grad; k++) {
+    const char *name = !grad ? x->at : k ? l->grad_by[x->which] : l->grad_of[x->which];
+    if (edf_slide__line_of(all, name) || edf_slide__operand_named(all, name) >= 0) continue;
     edf_ref *r = edf_slide__next_ref_in(edf_slide__trees(), to);
-    r->name = x->at;
+    r->name = name;
     r->operand = to->n_operand++;
   }
   for (const edf_slide__expr *k = x->in; k; k = k->next) edf_slide__find_operands(all, l, k);
@@ -6715,6 +6762,8 @@ static void edf_slide__write_list(edf_page *out, const edf_slide__letters *l, in
   if (several) edf_write(out, "%c", brackets[1]);
 }
 
+/* 1 while numbers are written so that they can be read again. */
+EDF__USED static int edf_slide__exact;
 /* Writes n characters of a formula. In an index position, `list` gets the indices. */
 static void edf_slide__write_words(edf_page *out, const edf_slide__formula *f, const char *c,
                                    size_t n) {
@@ -6736,7 +6785,7 @@ static void edf_slide__write_words(edf_page *out, const edf_slide__formula *f, c
       edf_slide__write_list(out, &list, 0, ",", "{}");
     } else if (x || *c == '[') {         /* a tensor                                          */
       if (x && x->about == &edf_slide__number_op && !grad) {
-        edf_write(out, "%g", (double)*(const edf_real *)x->state);
+        edf_write(out, edf_slide__exact ? "%.17g" : "%g", (double)*(const edf_real *)x->state);
         if (*c == '[') c += strcspn(c, "]") + 1;
         continue;
       }
@@ -6776,6 +6825,7 @@ static void edf_slide__write_words(edf_page *out, const edf_slide__formula *f, c
       c += less;
       int alone = word[-1] == ' ' && *c == ' ' && number == 1;
       if (alone) c++;
+      else if (edf_slide__exact) edf_write(out, "(%.17g)", number - less);
       else edf_write(out, number < less && word[-1] != '(' ? "(%g)" : "%g", number - less);
     } else if (length == 1 && strchr("kIBKT", *word)) {
       edf_slide__add_range(f, *word, &list);

@@ -12,6 +12,7 @@
 #include "edf/slide.h"
 #include "edf/layers.h"
 #include "edf/judge.h"
+#include "edf/derive.h"
 #include "edf/data.h"
 #include "edf/onnx.h"
 #include "edf/c.h"
@@ -191,6 +192,7 @@ static void nest_of(edf_node *a, edf_node *b) {
   OF(write_node(x, EDF_SITE)) OF(write_node(x, EDF_FORWARD_LINE)) \
   OF(edf_same_heading(x, live())) OF(edf_same_heading(live(), x)) \
   OF(edf_row_dims(x)) OF(edf_row_is_causal(x)) OF(edf_folded_step(x)) OF(write_heading(x)) \
+  OF(edf_derivative_at(AT, x, live())) OF(edf_derivative_at(AT, edf_tanh(live()), x)) \
   OF(edf_check_backward(x, "")) OF(edf_view(x)) OF(edf_set(x, array(4))) \
   OF(edf_mean_value(x)) OF(edf_error_rate(x, live())) OF(edf_error_rate(live(), x)) \
   OF(edf_save_onnx(file("model.onnx"), x)) OF(edf_write_c(file("model.c"), x)) \

@@ -187,7 +187,7 @@ done
 # ---- The first page of edf/slide.h lists the names of edf.h with edf__ and EDF__ that the code of
 # the notation uses.
 
-notation='edf/slide.h edf/layers.h edf/judge.h'
+notation='edf/slide.h edf/layers.h edf/judge.h edf/derive.h'
 private() { grep -o -w -E '(edf__|EDF__)[A-Za-z0-9_]+' | LC_ALL=C sort -u; }
 sed -n '/^ *Private names of edf.h/,/^ *A text becomes nodes/p' edf/slide.h | private > "$dir/listed"
 awk 'FNR == 1 { on = 0 }  !on && /\*\// { on = 1; next }  on' $notation |

@@ -31,6 +31,7 @@ static void *guarded(void *p, size_t n, const char *by) {
 #include "edf/slide.h"
 #include "edf/layers.h"
 #include "edf/judge.h"
+#include "edf/derive.h"
 #include "edf/data.h"
 #include "edf/onnx.h"
 #include "edf/c.h"

@@ -13,11 +13,11 @@ JOB := @sh tests/job.sh
 
 numbers := nodes layers optim graph kernels course_lines puzzles
 words   := wrong cleared gradcheck printed formulas memory answers lab stepping device findings \
-           looks guards notation equal lives
+           looks guards notation equal lives derive
 check   := $(patsubst %,double/%,$(numbers) $(words) silent sequences files)
 test    := compile locale random examples readme claims cuda python formats c playground omp/kernels blas/kernels \
            $(patsubst %,asan/%,sequences $(numbers) $(words) files) $(check) \
-           $(patsubst %,float/%,$(numbers) files doctor guards device trials) \
+           $(patsubst %,float/%,$(numbers) files doctor guards device trials derive) \
            own/stepping_debug own/alone
 rest    := gpu fuzz learn grade handout platform-windows platform-arm64 platform-bits32 \
            platform-tcc mpi browser playground-page oracle onnx c-rest texts formats-rest \

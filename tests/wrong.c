@@ -18,6 +18,7 @@
 #include "edf/slide.h"
 #include "edf/layers.h"
 #include "edf/judge.h"
+#include "edf/derive.h"
 #include "edf/data.h"
 #include "edf/lab.h"
 
@@ -541,6 +542,7 @@ static void statistics(edf_node *mean, edf_node *variance) {
   OF(EDF_COMPNODE, "edf_formula", edf_formula(x, "y = x", "")) \
   OF(EDF_COMPNODE, "edf_expect_mismatch", edf_expect_mismatch(x)) \
   OF(EDF_COMPNODE, "edf_check_backward", edf_check_backward(x, "")) \
+  OF(EDF_COMPNODE, "edf_derivative", edf_derivative(x, edf_parameter("x[2]"))) \
   OF(EDF_COMPNODE, "edf_doctor", edf_doctor(x)) \
   OF(EDF_COMPNODE, "edf_check", edf_check(x))
 

@@ -23,6 +23,16 @@ python3 tests/random/forms.py "$dir/tee" $seed $((count / 2)) || bad=1
 "$dir/run" again < "$dir/cases" | cmp - "$dir/numbers" > "$dir/out"
 if [ $? = 0 ]; then echo 'ok texts-read-again'
 else bad=1; echo "not ok texts-read-again: other bits: $(cat "$dir/out")"; fi
+printf '#!/bin/sh\nexec "%s/run" derive\n' "$dir" > "$dir/derive"
+chmod +x "$dir/derive"
+for each in texts forms; do
+  python3 tests/random/$each.py "$dir/derive" $((seed + 1)) $((count / 4)) | sed "s/ $each-/ derivatives-of-$each-/" > "$dir/out"
+  grep -q '^ok' "$dir/out" || bad=1
+  cat "$dir/out"
+done
+python3 tests/random/papers.py "$dir/derive" double | sed 's/papers/derivatives-of-papers/' > "$dir/out"
+grep -q '^ok' "$dir/out" || bad=1
+cat "$dir/out"
 "$dir/printed" random < "$dir/cases" > "$dir/out" || bad=1
 sed '/^ok random_text$/d' "$dir/out"
 rm -f "$dir/cases"

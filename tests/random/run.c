@@ -2,7 +2,8 @@
    "---" and the text. Prints for each an error, or the numbers by the reference, ";" and the
    numbers by the kernels: the values of the last line, and after each "|" the gradients of a
    declared tensor. With the argument "train" it prints values, gradients and Parameters of
-   four steps. With "again" it prints the program, and runs what an empty graph reads of it. */
+   four steps. With "again" it prints the program, and runs what an empty graph reads of it. With
+   "derive" the gradients are the values of edf_derivative. */
 #include <setjmp.h>
 #include <stdio.h>
 static jmp_buf run_stopped;
@@ -16,11 +17,11 @@ static void stop(const char *message) {
 #define EDF_REAL double
 #endif
 #define EDF_IMPLEMENTATION
-#include "edf/slide.h"
+#include "edf/derive.h"
 
 enum { LONGEST = 1 << 17, MOST = 64 };
 static edf_real numbers[MOST][LONGEST];
-static edf_node *declared[MOST];
+static edf_node *declared[MOST], *derived[MOST];
 static int n_declared, rows;             /* rows of the Inputs */
 
 /* Declares "W[3,4]", or an Input "x[b,4] 2" with 2 rows. Entry i of tensor n is
@@ -79,6 +80,12 @@ static void print_numbers(const edf_real *v, size_t n) {
 static void print_pass(edf_node *y) {
   print_numbers(edf_value(y), y->size);
   if (!has_gradient(y)) return;
+  for (int n = 0; n < n_declared && derived[0]; n++) {
+    printf(" |");
+    for (size_t i = 0; i < derived[n]->size; i++)
+      printf(" %.17g", (double)derived[n]->value[i] / (double)y->size);
+  }
+  if (derived[0]) return;
   edf_backward(y);
   for (int n = 0; n < n_declared; n++) {
     printf(" |");
@@ -149,6 +156,9 @@ static void run(char *text, const char *how) {
   int is_einsum = !strncmp(lines + 4, "einsum ", 7);
   edf_node *y = build(lines + 4);
   if (!strcmp(how, "again") && !is_einsum) y = build_again(tensors);
+  for (int n = 0; n < MOST; n++) derived[n] = NULL;
+  for (int n = 0; n < n_declared && !strcmp(how, "derive"); n++)
+    derived[n] = edf_derivative(y, declared[n]);
   if (!strcmp(how, "train")) train(y);
   else run_passes(y);
   printf("\n");
