@@ -29,6 +29,7 @@ __attribute__((import_module("page"), import_name("attempt"))) int attempt(void 
 #endif
 #define EDF_IMPLEMENTATION
 #include "edf/slide.h"
+#include "edf/derive.h"
 #include "edf/judge.h"
 #include "edf/data.h"
 #include "edf/lab.h"

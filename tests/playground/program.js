@@ -65,6 +65,11 @@ for (const { name, data, rate, batch, rule, text } of examples) {
 const pages = readFileSync('notes/papers.md', 'utf8').split('```edf').slice(2).map(b => b.slice(b.indexOf('\n') + 1, b.indexOf('```')));
 check('ten-equations-of-papers', pages.length === 10 && pages.every(p => examples.some(e => e.text === p)), pages.length);
 
+// A derivative in a text is a part of the program.
+r = run('text 1\ninput x[b,1], y[b]\nu[b] = V[J] tanh(W[J,I] x[b,I]) | J<4\nd[b,i] = grad(u, x[b,i])\nloss[b] = (d[b,0] + u[b] - y[b])^2',
+        'data curve', 'step 200 0.02 20 adam', 'look');
+check('derivatives', r.answers[2].loss?.[199] < r.answers[2].loss?.[0] && r.answers[3].trace.nodes.some(n => n.heading === 'u.x = grad(u, x)'), r.answers[2]);
+
 // Later steps of a recurrence are folded.
 r = run('text 1\ninput x[b,9]\nh[b,t] = tanh(h[b,t-1] + W x[b,t])\nparameter W'.replace(/(.*\n)(.*)\n(parameter W)/, '$1$3\n$2'), 'data random', 'look 0');
 const steps = r.answers[2].trace.nodes.filter(n => n.kind === 2 && n.line[0]);
