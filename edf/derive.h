@@ -274,7 +274,8 @@ static edf_node *edf_derive__swap(const edf_derive__way *d, const edf_term *t, i
   term.first = 1;
   term.n = to.m.e.n_ref - 1;
   *edf_slide__next_term(&to.m.e) = term;
-  edf_slide__keep_letters(&to.m.e);
+  if (!t->masks) to.m.e.n_mask = 0;      /* A mask may have an index that no tensor has.      */
+  if (!t->masks) edf_slide__keep_letters(&to.m.e);
   edf__site at = { "Einsum", d->at.file, d->at.line };
   edf_node *z = edf_slide__equation_node(&at, NULL, 0, &to.m.e, to.m.e.n_operand, to.in);
   return edf_derive__fit(d, z, 1);

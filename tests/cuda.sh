@@ -92,6 +92,10 @@ if has python3; then
       2> "$out/texts.err" && cat -n "$out/cpu" > "$out/numbered" &&
     cat -n "$out/gpu" | sh tests/cuda/same.sh "$out/numbered" - 1e-9 > "$out/log"
   if [ $? = 0 ]; then ok texts; else not_ok texts differ "$out/log"; fi
+  "$out/texts" derive < "$out/cases" | cat -n > "$out/numbered"
+  EDF_DEVICE=cuda "$out/texts" derive < "$out/cases" 2> "$out/derive.err" | cat -n |
+    sh tests/cuda/same.sh "$out/numbered" - 1e-9 > "$out/log"
+  if [ $? = 0 ]; then ok derivatives; else not_ok derivatives differ "$out/log"; fi
   unset EDF_DEVICE
   rm -f "$out/cpu" "$out/gpu" "$out/numbered"  # they are large
   grep 'is CPU code' "$out/texts.err" > "$out/log" && not_ok texts-kernels 'C code' "$out/log"

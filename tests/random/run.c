@@ -83,7 +83,7 @@ static void print_pass(edf_node *y) {
   for (int n = 0; n < n_declared && derived[0]; n++) {
     printf(" |");
     for (size_t i = 0; i < derived[n]->size; i++)
-      printf(" %.17g", (double)derived[n]->value[i] / (double)y->size);
+      printf(" %.17g", (double)edf_value(derived[n])[i] / (double)y->size);
   }
   if (derived[0]) return;
   edf_backward(y);
