@@ -136,6 +136,9 @@ static edf_node *edf_derive__build(const edf_derive__way *d, const char *text) {
   }
   edf_slide__read_over_nodes(all, &d->at, text, n, n, in);
   all->layer = NULL;
+  all->first = 0;                        /* A copy of dy is dy itself, with its name.         */
+  const char *was = d->dy->name;
+  int inner = edf_slide__is_inner(d->dy);
   all->built = around->built;
   all->n_built = around->n_built;
   all->built_room = around->built_room;
@@ -145,6 +148,10 @@ static edf_node *edf_derive__build(const edf_derive__way *d, const char *text) {
   around->built_room = all->built_room;
   edf_slide__building = around;
   edf__find_equal = edf_slide__find_equal;
+  if (y != d->dy) return y;
+  y->name = was;
+  edf_slide__note(y)->inner = inner;
+  edf_slide__note(y)->line = NULL;
   return y;
 }
 /* Returns z, times a number, with the shape of x. Entries that z does not have are 0. */
@@ -472,16 +479,18 @@ static edf_node *edf_derive__step(const edf_derive__way *d) {
 }
 
 /* ---- The chain rule, from L back to x. */
-/* Names the nodes from number `from` on, which were built for the derivative of L by y. z is
-   this derivative, or NULL. */
-static void edf_derive__name(const edf_node *L, const edf_node *y, edf_node *z, int from) {
+/* Names the nodes from number `from` on, which were built for the derivative of L by y, and z,
+   which is a part of it. If z is `all` of it, it is called L.y. */
+static void edf_derive__name(const edf_node *L, const edf_node *y, edf_node *z, int all,
+                             int from) {
   const char *name = edf_slide__copy(edf__text("%s.%s", edf_label(L), edf_label(y)));
   for (int k = from; k < edf.n_compnodes; k++) {
     edf_slide__called(edf.compnodes[k], name, "_");
     edf_slide__note(edf.compnodes[k])->inner = 1;
     edf_slide__note(edf.compnodes[k])->line = NULL;
   }
-  if (!z || !edf_slide__note_of(z)->inner || strncmp(z->name, name, strlen(name))) return;
+  if (z && !strncmp(z->name, "dv_", 3)) edf_slide__called(z, name, "_");
+  if (!all || !edf_slide__note_of(z)->inner || strncmp(z->name, name, strlen(name))) return;
   z->name = name;
   edf_slide__note(z)->inner = edf_slide__is_inner(y);
 }
@@ -498,12 +507,12 @@ static edf_node *edf_derive__chain(edf_derive__way *d, edf_node *L, edf_node *x)
     }
   }
   if (L == x || leads[last]) dy[last] = edf_derive__ones(d, L);
-  edf_derive__name(L, L, dy[last], before);
+  edf_derive__name(L, L, dy[last], dy[last] != NULL, before);
   for (int i = last; i >= 0; i--) {
     edf_node *y = d->y = edf.compnodes[i];
     if (!dy[i] || (y != x && !leads[i])) continue;
     d->dy = dy[i];
-    edf_derive__name(L, y, dy[i], edf.n_compnodes);
+    edf_derive__name(L, y, dy[i], 1, edf.n_compnodes);
     if (y == x) dx = dy[i];
     for (int k = 0; k < y->n_in && y != x; k++) {
       edf_node *in = d->x = y->in[k];
@@ -512,8 +521,9 @@ static edf_node *edf_derive__chain(edf_derive__way *d, edf_node *L, edf_node *x)
       if (first < k || (in != x && !(inside && leads[in->position]))) continue;
       edf_node **to = inside ? &dy[in->position] : &dx;
       int from = edf.n_compnodes;
-      *to = edf_derive__sum(d, *to, edf_derive__step(d));
-      edf_derive__name(L, in, NULL, from);
+      edf_node *part = edf_derive__step(d);
+      *to = edf_derive__sum(d, *to, part);
+      edf_derive__name(L, in, part, 0, from);
     }
   }
   if (dx) return dx;
@@ -531,7 +541,7 @@ static edf_node *edf_derive__of(const edf__site *site, edf_node *L, edf_node *x)
   if (!find) edf_slide__building = &own;
   edf__find_equal = edf_slide__find_equal;
   edf_node *z = edf_derive__chain(&d, L, x);
-  edf_derive__name(L, x, z, edf.n_compnodes);
+  edf_derive__name(L, x, z, 1, edf.n_compnodes);
   edf_slide__note(z)->inner = 0;
   const char *heading = edf_slide__copy(edf__text("%s.%s = grad(%s, %s)", edf_label(L),
                                                   edf_label(x), edf_label(L), edf_label(x)));
