@@ -103,6 +103,11 @@ static edf_node *edf_derive__ones(const edf_derive__way *d, edf_node *x) {
   return edf_node1(&edf_derive__ones_op, d->at.file, d->at.line, x);
 }
 
+/* Adds two derivatives. NULL is 0. */
+static edf_node *edf_derive__sum(const edf_derive__way *d, edf_node *a, edf_node *b) {
+  return !a ? b : !b ? a : edf_node2(&edf_add_op, d->at.file, d->at.line, a, b);
+}
+
 /* ---- Texts over y and its operands, which have names of their own in them: dv_y, dv_00, dv_01
    ..., with _grad for derivatives, and dv_1 for the ones of x. */
 enum { EDF_DERIVE__NAMES = 2 * EDF_SLIDE__MAX_REF };
@@ -154,41 +159,61 @@ static edf_node *edf_derive__build(const edf_derive__way *d, const char *text) {
   edf_slide__note(y)->line = NULL;
   return y;
 }
-/* Returns z, times a number, with the shape of x. Entries that z does not have are 0. */
-static edf_node *edf_derive__fit(const edf_derive__way *d, edf_node *z, double number) {
+/* Returns the part of z that begins at `offset` of dimension `axis`, with the shape of x. If z
+   has one dimension more, it is one entry of this dimension. With the axis -1 it is all of z.
+   Entries that z does not have are 0. */
+static edf_node *edf_derive__part(const edf_derive__way *d, edf_node *z, double number, int axis,
+                                  int offset) {
   static const char *const letters[EDF_MAX_RANK] = { "i", "j", "k", "l", "m", "n", "o", "p" };
+  const edf_node *x = d->x;
   edf_slide__making to;
   edf_term term = { number, 0, NULL, 1, 1, "", 0 };
-  int fits = number == 1;
+  int lacks = z->rank > x->rank, fits = number == 1 && axis < 0;
   memset(&to, 0, sizeof to);
-  to.m.e.n_index = z->rank;
   to.m.runs = 1;
-  for (int f = 0; f < 2; f++) {
-    edf_ref *r = edf_slide__next_ref(&to.m.e);
-    r->name = f ? edf_slide__copy(edf_label(z)) : "d";
-    r->operand = f - 1;
-    r->rank = z->rank;
-    for (int k = 0; k < z->rank; k++) r->place[k].factor[k] = 1;
-  }
-  for (int k = 0; k < z->rank; k++) {
-    edf_index index = { letters[k], 1, 0 };
-    to.m.e.index[k] = index;
-    int batch = d->x->batched >> k & 1;
-    if (batch && !(z->batched >> k & 1))
+  to.m.e.n_index = x->rank;
+  to.m.e.n_operand = 1;
+  to.m.e.scan = &edf_slide__building->scan;
+  *edf_slide__next_term(&to.m.e) = term;
+  edf_ref *left = edf_slide__next_ref(&to.m.e), *right = edf_slide__next_ref(&to.m.e);
+  left = right - 1;
+  left->name = "d";
+  left->operand = -1;
+  left->rank = x->rank;
+  right->name = edf_slide__copy(edf_label(z));
+  right->rank = z->rank;
+  for (int p = 0; p < z->rank; p++) {
+    int k = p - (lacks && p > axis), n = z->dim[p];
+    if (p == axis) right->place[p].constant = offset;
+    if (p == axis && lacks) continue;
+    int batch = x->batched >> k & 1, size = x->dim[k];
+    if (batch && !(z->batched >> p & 1))
       edf__fail(d->at, "a position of the batch is a number, as in x[0,i]: such a read has no "
-                "derivative\n  %s\n  %s", edf__show(d->y), edf__show(d->x));
-    to.m.padded[k] = batch ? 0 : d->x->dim[k];
-    fits &= !to.m.padded[k] || z->dim[k] == d->x->dim[k];
+                "derivative\n  %s\n  %s", edf__show(d->y), edf__show(x));
+    edf_index index = { letters[k], 1, batch ? 0 : n < size ? n : size };
+    to.m.e.index[k] = index;
+    right->place[p].factor[k] = left->place[k].factor[k] = 1;
+    to.m.padded[k] = batch ? 0 : size;
+    fits &= batch || n == size;
   }
   if (fits) return z;
-  to.m.e.n_operand = 1;
-  *edf_slide__next_term(&to.m.e) = term;
-  to.m.e.scan = edf_slide__building->line ? &edf_slide__building->scan : NULL;
   to.m.written = to.m.e;
   to.m.operand = (edf_node **)edf_slide__alloc(sizeof z);
   *to.m.operand = z;
   edf__site at = { "Einsum", d->at.file, d->at.line };
   return edf_slide__einsum_node(at, &edf_slide__einsum_op, &to.m, 1, &z);
+}
+/* What a Concat passes on is a part for each operand that is x. */
+static edf_node *edf_derive__parts(const edf_derive__way *d) {
+  const edf_node *y = d->y;
+  int axis = y->rank - edf_row_dims(y), offset = 0;
+  edf_node *sum = NULL;
+  for (int k = 0; k < y->n_in; k++) {
+    if (y->in[k] == d->x)
+      sum = edf_derive__sum(d, sum, edf_derive__part(d, d->dy, 1, axis, offset));
+    offset += y->in[k]->rank < y->rank ? 1 : y->in[k]->dim[axis];
+  }
+  return sum;
 }
 
 /* ---- Equations, by the swap rule. An equation as it runs has at most two factors a term, and
@@ -285,7 +310,7 @@ static edf_node *edf_derive__swap(const edf_derive__way *d, const edf_term *t, i
   if (!t->masks) edf_slide__keep_letters(&to.m.e);
   edf__site at = { "Einsum", d->at.file, d->at.line };
   edf_node *z = edf_slide__equation_node(&at, NULL, 0, &to.m.e, to.m.e.n_operand, to.in);
-  return edf_derive__fit(d, z, 1);
+  return edf_derive__part(d, z, 1, -1, 0);
 }
 
 /* ---- Other nodes, by the lines that are printed of them. */
@@ -294,7 +319,8 @@ static void edf_derive__print(const edf_derive__way *d, edf_page *to) {
   edf_node *y = d->y;
   const char *names[EDF_SLIDE__MAX_REF + 1], *was = y->name;
   char needs[EDF_SLIDE__MAX_REF + 1];
-  int n = y->n_in < EDF_SLIDE__MAX_REF ? y->n_in : EDF_SLIDE__MAX_REF;
+  int n = y->n_in;
+  if (n > EDF_SLIDE__MAX_REF) edf__fail(d->at, "too many operands\n  %s", edf__show(y));
   y->name = "dv_y";
   for (int k = 0; k < n; k++) {
     names[k] = y->in[k]->name;
@@ -356,15 +382,11 @@ static edf_node *edf_derive__line(const edf_derive__way *d, const char *line, co
   }
   if (lacks) edf_write(&text, "%s]", ones.at);
   if (bounds.n) edf_write(&text, " | %s", bounds.at);
-  edf_node *z = edf_derive__fit(d, edf_derive__build(d, text.at), 1);
+  edf_node *z = edf_derive__part(d, edf_derive__build(d, text.at), 1, -1, 0);
   edf_release(ones.at);
   edf_release(bounds.at);
   edf_release(text.at);
   return z;
-}
-/* Adds two derivatives. NULL is 0. */
-static edf_node *edf_derive__sum(const edf_derive__way *d, edf_node *a, edf_node *b) {
-  return !a ? b : !b ? a : edf_node2(&edf_add_op, d->at.file, d->at.line, a, b);
 }
 static edf_node *edf_derive__lines(const edf_derive__way *d) {
   edf_page lines = { NULL, 0 };
@@ -416,7 +438,7 @@ static edf_node *edf_derive__max(const edf_derive__way *d) {
   edf_write(&text, "dv_00_grad%s += dv_y_grad%s 1[dv_k%s = %s]", of, at, at, number.at);
   if (batch) edf_write(&text, " dv_1%s", of);
   edf_write(&text, "%s", more);
-  edf_node *z = edf_derive__fit(d, edf_derive__build(d, text.at), 1);
+  edf_node *z = edf_derive__part(d, edf_derive__build(d, text.at), 1, -1, 0);
   edf_release(left.at);
   edf_release(x.at);
   edf_release(over.at);
@@ -465,6 +487,7 @@ static edf_node *edf_derive__step(const edf_derive__way *d) {
   }
   if (!y->backward) return NULL;
   if (y->about == &edf_reshape_op) return edf_derive__reshape(d);
+  if (y->about == &edf_slide__concat_op) return edf_derive__parts(d);
   if (y->about == &edf_softmax_log_loss_op && d->x == y->in[0]) return edf_derive__loss(d);
   if (y->about == &edf_dropout_op || y->about == &edf_derive__kept_op) {
     if (edf_device) edf__fail(d->at, "a dropout has a derivative only on the CPU\n  %s",
@@ -528,17 +551,19 @@ static edf_node *edf_derive__chain(edf_derive__way *d, edf_node *L, edf_node *x)
   }
   if (dx) return dx;
   d->x = x;                              /* L does not depend on x                            */
-  return edf_derive__fit(d, edf_derive__ones(d, x), 0);
+  return edf_derive__part(d, edf_derive__ones(d, x), 0, -1, 0);
 }
 static edf_node *edf_derive__of(const edf__site *site, edf_node *L, edf_node *x) {
   edf_derive__way d = { *site, NULL, NULL, x };
-  edf_slide__slide own, *around = edf_slide__building;
+  edf_slide__slide *around = edf_slide__building;
   edf_node *(*find)(edf_node *) = edf__find_equal;
   int before = edf.n_compnodes, frees = edf_slide__frees_trees;
   d.at.op = "edf_derivative";
   edf_slide__frees_trees = 0;
-  memset(&own, 0, sizeof own);
-  if (!find) edf_slide__building = &own;
+  if (!find) {                           /* a call in C                                       */
+    edf_slide__building = (edf_slide__slide *)edf_slide__tree(sizeof *around);
+    edf_slide__begin_text(edf_slide__building, &d.at, "derivative", "", 0);
+  }
   edf__find_equal = edf_slide__find_equal;
   edf_node *z = edf_derive__chain(&d, L, x);
   edf_derive__name(L, x, z, 1, edf.n_compnodes);

@@ -63,6 +63,8 @@ CASES(indices_have_second_derivatives,
   { X, "y[b,2*i+D] = x[b,i] a[b,D] | D<2\nL = sum_{b,j} sin(y[b,j])" TIMES_A },
   { X, "y[b,I+J] = x[b,I] ; a[b,J]^2\nL = sum_{b,j} tanh(y[b,j]) y[b,j]" TIMES_A },
   { X, "h[t,b] = tanh(h[t-1,b] + x[b,t])\nL = h[T,B]^2" TIMES_A },
+  { "x[40] = 1; a[40] = 1", "x'[t] = x[t] + 0.1 t | t<40\nh[t] = tanh(0.9 h[t-1] + x'[t])\n"
+    "L = h[T]^2 + h[39]^3\ng[t] = grad(L, x[t])\nz = g[T] a[T]" },
   { X, "y[b,t] = max_{d<2} x[b,t+d]^2 | t<2\nL = y[B,T]^2" TIMES_A },
   { "x[2,2] = 1 2 3 -4; a[2,2] = 1 -1 0.5 2", "L = sum_b (x[b,0] - x[b,b])^4" TIMES_A })
 
