@@ -3,6 +3,7 @@
    edf_gradcheck compares it with differences of the line's values. */
 
 #include "given.h"
+#include "models.h"
 #include "edf/derive.h"
 
 typedef struct { const char *tensors, *text; } example;
@@ -154,6 +155,35 @@ TEST(derivatives_are_printed) {
   z = edf_equations("%s", again);
   edf_forward();
   CHECK((double)*edf_value(z) == before, "it is %g, and was %g", (double)*edf_value(z), before);
+}
+
+/* The nodes compute the gradients of all layers. */
+TEST(models_with_all_layers) {
+  for (int k = 0; k < MODELS; k++) {
+    edf_node *g[64], *y;
+    static char tensors[200];
+    snprintf(tensors, sizeof tensors, "%s", models[k].tensors);
+    edf_seed(3);
+    declare_plain(tensors);
+    models[k].build();
+    y = edf.compnodes[edf.n_compnodes - 1];
+    int n = edf.n_parameters < 64 ? edf.n_parameters : 64;
+    for (int i = 0; i < n; i++) g[i] = edf_derivative(y, edf.parameters[i]);
+    edf_forward();
+    edf_backward(y);
+    for (int i = 0; i < n; i++) {
+      const edf_real *right = edf_grad(edf.parameters[i]), *found = edf_value(g[i]);
+      double most = 0, error = 0;
+      for (size_t j = 0; j < g[i]->size; j++) {
+        double is = (double)found[j] / (double)y->size, want = right ? (double)right[j] : 0;
+        most = fmax(most, fabs(want));
+        error = fmax(error, fabs(is - want));
+      }
+      CHECK(error <= (EDF_REAL_IS_DOUBLE ? 1e-9 : 1e-4) * (most + 1e-2), "model %d, %s: %g of %g",
+            k, edf.parameters[i]->name, error, most);
+    }
+    edf_clear();
+  }
 }
 
 static void no_code(edf_node *y) { memcpy(y->value, y->in[0]->value, y->size * sizeof *y->value); }
