@@ -159,11 +159,12 @@ static edf_node *edf_derive__build(const edf_derive__way *d, const char *text) {
   edf_slide__note(y)->line = NULL;
   return y;
 }
+
 /* Returns the part of z that begins at `offset` of dimension `axis`, with the shape of x. If z
    has one dimension more, it is one entry of this dimension. With the axis -1 it is all of z.
    Entries that z does not have are 0. */
-static edf_node *edf_derive__part(const edf_derive__way *d, edf_node *z, double number, int axis,
-                                  int offset) {
+static edf_node *edf_derive__part(const edf_derive__way *d, edf_node *z, double number,
+                                  int axis, int offset) {
   static const char *const letters[EDF_MAX_RANK] = { "i", "j", "k", "l", "m", "n", "o", "p" };
   const edf_node *x = d->x;
   edf_slide__making to;
@@ -175,8 +176,8 @@ static edf_node *edf_derive__part(const edf_derive__way *d, edf_node *z, double 
   to.m.e.n_operand = 1;
   to.m.e.scan = &edf_slide__building->scan;
   *edf_slide__next_term(&to.m.e) = term;
-  edf_ref *left = edf_slide__next_ref(&to.m.e), *right = edf_slide__next_ref(&to.m.e);
-  left = right - 1;
+  edf_slide__next_ref(&to.m.e);
+  edf_ref *right = edf_slide__next_ref(&to.m.e), *left = right - 1;
   left->name = "d";
   left->operand = -1;
   left->rank = x->rank;

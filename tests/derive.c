@@ -122,7 +122,7 @@ TEST(values_of_derivatives) {
 /* In C, with names, and with the mask of this Forward. */
 TEST(derivatives_in_c) {
   Parameter *x = edf_parameter("x[200]");
-  for (int i = 0; i < 200; i++) x->value[i] = i % 3 - 1;
+  for (int i = 0; i < 200; i++) x->value[i] = (edf_real)(i % 3 - 1);
   CompNode *y = edf_name(Dropout(x, 0.4), "y"), *g = edf_derivative(y, x);
   CHECK(!strcmp(g->name, "y.x") && edf_find("y.x") == g, "it is called %s", g->name);
   edf_forward();
