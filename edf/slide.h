@@ -1517,20 +1517,25 @@ static const edf_op edf_slide__power_op = { "Power", edf_slide__pair_shape,
 /* ---- Where   y = a where c is not 0, else b     The chosen one receives y.grad, the other one
    exactly 0. ---- */
 static void edf_slide__where_shape(edf_node *y) { edf_shape_by(y, "... = ..., ..., ..."); }
+/* Returns which entry of x entry i of y meets. A shorter x repeats. */
+static size_t edf_slide__met(const edf_node *x, const edf_node *y, size_t i) {
+  return x->size == y->size ? i : i % x->size;
+}
 /* Returns the node that entry i of y takes: a or b. */
 static edf_node *edf_slide__chosen(const edf_node *y, size_t i) {
-  return y->in[y->in[0]->value[i % y->in[0]->size] != 0 ? 1 : 2];
+  const edf_node *c = y->in[0];
+  return y->in[c->value[edf_slide__met(c, y, i)] != 0 ? 1 : 2];
 }
 static void edf_slide__where_forward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++) {
     const edf_node *x = edf_slide__chosen(y, i);
-    y->value[i] = x->value[i % x->size];
+    y->value[i] = x->value[edf_slide__met(x, y, i)];
   }
 }
 static void edf_slide__where_backward(edf_node *y) {
   for (size_t i = 0; i < y->size; i++) {
     edf_node *x = edf_slide__chosen(y, i);
-    edf_addgrad(x, i % x->size, y->grad[i]);
+    edf_addgrad(x, edf_slide__met(x, y, i), y->grad[i]);
   }
 }
 static const edf_op edf_slide__where_op = { "Where", edf_slide__where_shape,
