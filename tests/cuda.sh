@@ -75,6 +75,26 @@ if build double -O1; then
   agrees double double CUDASHIM_REUSE=1 1e-9
 fi
 
+# ---- The course's texts and the puzzles: as plain loops compute them, and as the CPU
+
+slides() {                                     # slides NAME
+  ${CC:-cc} -std=c99 -O1 -DEDF_REAL=double -DEDF_LINKED -DSLIDES="\"../$1.c\"" -I. -Itests \
+    tests/cuda/slides.c "$out/impl.o" "$out/double.o" -o "$out/$1" -lstdc++ -lm || return
+  for setting in EDF_DEVICE=cpu EDF_DEVICE=cuda 'EDF_DEVICE=cuda EDF_GRAPHS=0'; do
+    log=$out/log
+    if ! env $setting "$out/$1" > "$log" 2> "$log.err"
+    then grep '^not ok' "$log" > "$out/why"; not_ok $1 "$setting" "$out/why"; return; fi
+    grep '^[0-9]*:' "$log" > "$out/found"
+    [ "$setting" != EDF_DEVICE=cpu ] || cp "$out/found" "$out/expected"
+    sh tests/cuda/same.sh "$out/expected" "$out/found" 1e-9 > "$out/why" && continue
+    not_ok $1 "$setting" "$out/why"
+    return
+  done
+  ok $1
+}
+${CC:-cc} -std=c99 -O1 -DEDF_REAL=double -I. -c tests/impl.c -o "$out/impl.o" &&
+  slides course_lines && slides puzzles || not_ok slides 'they do not compile'
+
 # ---- Random texts of the notation, and contractions that are large enough for a gemm
 
 if has python3; then
