@@ -93,6 +93,11 @@ static void graphs() {
 static void follow_a_device_address() { back[0] = *(volatile float *)a; }
 static void give_a_kernel_host_memory() { LAUNCH(scale, 4, 64, stream, here, a, 2, N); }
 static void read_past_the_end() { LAUNCH(scale, 5, 64, stream, b, a, 2, 300), wait(); }
+static void write_one_too_many() {
+  up(a);
+  LAUNCH(scale, 1, 64, stream, b + N, a, 2, 1), wait();
+  CU(cudaFree(b));
+}
 static void copy_too_much() { up(a + 1); }
 static void forget_to_free() {}
 static void use_after_free() {
@@ -161,6 +166,7 @@ static const struct { const char *name, *setting, *words; void (*run)(); } mista
   MISTAKE(follow_a_device_address, "", "host code touches .* 1000 bytes of device memory"),
   MISTAKE(give_a_kernel_host_memory, "", "scale: argument 1 .* host memory"),
   MISTAKE(read_past_the_end, "", "scale, thread .* past the end of 1000 bytes"),
+  MISTAKE(write_one_too_many, "", "there was a store 0 bytes past the end of 1000 bytes"),
   MISTAKE(copy_too_much, "", "destination of the copy of 1000 bytes"),
   MISTAKE(forget_to_free, "CUDASHIM_LEAKS=1", "leak: 1000 bytes of memory .*selftest"),
   MISTAKE(use_after_free, "", "scale: argument 1 .* freed at"),

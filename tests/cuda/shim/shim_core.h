@@ -174,13 +174,14 @@ inline void died(const void *object, const char *what, const char *call, Here he
 /* ---- Device memory and pinned memory. Two ranges of addresses are reserved, equally long.
    Bytes are in the second. The address that cudaMalloc gives is the same place in the first,
    which nobody may touch. So the host cannot follow a device address by accident. An
-   inaccessible page follows each block: reading past the end, and use after free, fault.
+   inaccessible page follows each block: reading past the end, and use after free, fault. Up to
+   15 bytes lie between a block and this page. They are NaN, and are looked at in the end.
    Addresses are not used twice, unless CUDASHIM_REUSE is 1. Then freed ones come again at once,
    as from a pool. */
-enum { PAGE = 4096, ALIGNED = 8 };
+enum { PAGE = 4096, ALIGNED = 16 };         /* for loads of 16 bytes                         */
 
 struct Block {
-  char *page;                                /* The block ends at the end of its pages.       */
+  char *page;                                /* The block ends near the end of its pages.     */
   char *bytes;
   size_t size;
   size_t pages;
@@ -278,7 +279,7 @@ inline cudaError_t allocate(void **p, size_t size, int pinned, Here here) {
     m.blocks.erase(m.blocks.lower_bound(page), m.blocks.lower_bound(page + pages));
   }
   if (mprotect(page, pages, PROT_READ | PROT_WRITE)) return fail(cudaErrorMemoryAllocation);
-  memset(page + slack, 0xff, size);
+  memset(page + slack, 0xff, rounded);
   if (!pinned) m.used += size;
   Block b = { page, page + slack, size, pages, pinned, 1, here };
   m.blocks[b.bytes] = b;
@@ -294,6 +295,8 @@ inline void give_back(void *p, int pinned, const char *call, Here here) {
   if (!right) fatal(here, "%s was given %p, no block of its own: %s", call, p,
                     describe(p).c_str());
   Block &b = found->second;
+  for (char *c = b.bytes + b.size; c < b.page + b.pages; c++)
+    if (*c != (char)0xff) fatal(here, "%s: there was a store %s", call, describe(c).c_str());
   b.live = 0;
   b.here = here;
   state().count.frees++;
