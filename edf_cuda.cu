@@ -954,21 +954,41 @@ __device__ static real entry_of(const real *x, size_t size, size_t n, size_t i) 
   return x ? x[size < n ? i % size : i] : 0;
 }
 
-template <class F>
+/* A thread computes N entries, 16 bytes of each array, so that more bytes are on their way.
+   Arrays begin at 256 bytes. One entry at a time may be of an operand that repeats. */
+template <int N> struct alignas(N * sizeof(real)) entries { real at[N]; };
+enum { WIDE = 16 / sizeof(real) };
+
+template <int N>
+__device__ static entries<N> entries_of(const real *x, size_t size, size_t n, size_t i) {
+  if (N > 1 && x) return ((const entries<N> *)x)[i];
+  return { { entry_of(x, size, n, i) } };
+}
+
+template <class F, int N>
 __global__ void map_kernel(real *y, const real *x, const real *w, size_t nx, size_t nw, real p,
                            real q, size_t n) {
-  for (EACH(i, n)) y[i] = F::f(entry_of(x, nx, n, i), entry_of(w, nw, n, i), p, q);
+  for (EACH(i, n / N)) {
+    entries<N> v = entries_of<N>(x, nx, n, i), u = entries_of<N>(w, nw, n, i);
+    for (int k = 0; k < N; k++) v.at[k] = F::f(v.at[k], u.at[k], p, q);
+    ((entries<N> *)y)[i] = v;
+  }
 }
 
 /* A slope of 0 stops an infinite y.grad too. */
-template <class F>
+template <class F, int N>
 __global__ void map_back_kernel(real *dx, int second, const real *x, const real *w, size_t nx,
                                 size_t nw, real p, real q, const real *y, const real *dy,
                                 int assign, size_t n) {
-  for (EACH(i, n)) {
-    real v = entry_of(x, nx, n, i), u = entry_of(w, nw, n, i);
-    real slope = F::d(second, v, u, y[i], p, q);
-    put(&dx[i], slope == 0 ? 0 : dy[i] * slope, assign);
+  for (EACH(i, n / N)) {
+    entries<N> v = entries_of<N>(x, nx, n, i), u = entries_of<N>(w, nw, n, i), to = { };
+    entries<N> value = ((const entries<N> *)y)[i], d = ((const entries<N> *)dy)[i];
+    if (!assign) to = ((const entries<N> *)dx)[i];
+    for (int k = 0; k < N; k++) {
+      real slope = F::d(second, v.at[k], u.at[k], value.at[k], p, q);
+      to.at[k] += slope == 0 ? 0 : d.at[k] * slope;
+    }
+    ((entries<N> *)dx)[i] = to;
   }
 }
 
@@ -990,14 +1010,17 @@ template <class F> static void map(edf_node *y, int backward) {
   const real *x = value_of(y->in[0]), *w = in_w ? value_of(in_w) : NULL;
   size_t n = y->size, nx = y->in[0]->size, nw = in_w ? in_w->size : 0;
   real p = number_of(y, 0, F::NUMBERS), q = number_of(y, 1, F::NUMBERS);
+  int N = n % WIDE == 0 && nx == n && (!w || nw == n) ? WIDE : 1;
   if (!backward) {
-    RUN(map_kernel<F>, n, result_of(y), x, w, nx, nw, p, q, n);
+    auto any_map_kernel = N > 1 ? map_kernel<F, WIDE> : map_kernel<F, 1>;
+    RUN(any_map_kernel, n / N, result_of(y), x, w, nx, nw, p, q, n);
     return;
   }
+  auto any_map_back_kernel = N > 1 ? map_back_kernel<F, WIDE> : map_back_kernel<F, 1>;
   const real *v = value_of(y), *dy = dy_of(y);
   for (int k = 0; k < y->n_in; k++)
     spread(y, k, [&](real *dx, int assign) {
-      RUN(map_back_kernel<F>, n, dx, k, x, w, nx, nw, p, q, v, dy, assign, n);
+      RUN(any_map_back_kernel, n / N, dx, k, x, w, nx, nw, p, q, v, dy, assign, n);
     });
 }
 
@@ -1792,10 +1815,16 @@ __global__ static void norm_kernel(double *partial, steps t) {
   if (threadIdx.x == 0) partial[blockIdx.y * gridDim.x + blockIdx.x] = sum;
 }
 
+__global__ static void add_norms_kernel(double *partial, int n) {
+  __shared__ double shared[THREADS];
+  double sum = 0;
+  for (int i = (int)threadIdx.x; i < n; i += THREADS) sum += partial[i];
+  sum = block_sum(shared, sum, 1);
+  if (threadIdx.x == 0) partial[0] = sum;
+}
+
 static double squares_of(edf_node **p, int n) {
-  std::vector<double> parts((size_t)n * NORM_BLOCKS);
-  size_t bytes = parts.size() * sizeof(double);
-  double *partial = (double *)scratch(PARTIAL, bytes);
+  double sum, *partial = (double *)scratch(PARTIAL, (size_t)n * NORM_BLOCKS * sizeof sum);
   for (int i = 0; i < n; i += STEPS) {
     steps t;
     memset((void *)&t, 0, sizeof t);
@@ -1805,8 +1834,9 @@ static double squares_of(edf_node **p, int n) {
     }
     GRID(norm_kernel, dim3(NORM_BLOCKS, (unsigned)t.n), THREADS, partial + i * NORM_BLOCKS, t);
   }
-  fetch(parts.data(), partial, bytes);
-  return std::accumulate(parts.begin(), parts.end(), 0.0);
+  GRID(add_norms_kernel, 1, THREADS, partial, n * NORM_BLOCKS);
+  fetch(&sum, partial, sizeof sum);
+  return sum;
 }
 
 /* A parameter that is pending already has its steps one after the other. */

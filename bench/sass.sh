@@ -42,6 +42,7 @@ awk -v table='
     max_kernel:the greatest entries of windows
     scatter_kernel:the gradient of a lookup
     update_kernel:an update of SGD or Adam
+    map_kernel<Relu>:four entries of a Relu
     short_sum_kernel<200>:a broadcast, a bias
     short_sum_kernel<130>:a sum over two loops
     short_sum_kernel<600>:im2col
@@ -83,6 +84,7 @@ awk -v table='
       sub(/ILi/, "<", name)
       name = name ">"
     }
+    if ($3 ~ /10map_kernelI4ReluLi4E/) name = "map_kernel<Relu>"
   }
   name && match($0, /\/\*[0-9a-f]+\*\//) && /;/ && !/NOP/ {
     at[++count] = hex(substr($0, RSTART + 2, RLENGTH - 4))
