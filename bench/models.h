@@ -114,17 +114,19 @@ static inline trained build_lstm(void) {
   return text_model("lstm", LSTM_BATCH, update_adam, lstm_loss);
 }
 
-/* The four gates are one product. dWh of all times is one product, and so is dWx. */
+/* The four gates are one product. dWh of all times is one product, and so is dWx. x has only as
+   many different rows as there are letters, and a CPU multiplies each of them once. */
 static inline products lstm_products(int B) {
   products p = { 0 };
-  int T = sizes.times, H = sizes.hidden;
-  add_forward(&p, B * T, 4 * H, H);
+  int T = sizes.times, H = sizes.hidden, rows = edf_device ? B * T : LETTERS;
+  add_forward(&p, rows, 4 * H, H);
   add_product(&p, T - 1, 0, 0, B, 4 * H, H, SHARE_B | IN_TURN);
   add_forward(&p, B * T, LETTERS, H);
   add_backward(&p, B * T, LETTERS, H, 1);
   add_product(&p, T - 1, 0, 1, B, H, 4 * H, SHARE_B | IN_TURN);
   add_product(&p, 1, 1, 0, H, 4 * H, B * (T - 1), 0);
-  add_backward(&p, B * T, 4 * H, H, 1);
+  add_product(&p, 1, 1, 0, H, 4 * H, rows, 0);
+  add_product(&p, 1, 0, 1, B * T, H, 4 * H, 0);
   return p;
 }
 

@@ -28,8 +28,8 @@
      edf__nth edf__operands edf__peek edf__print_by edf__print_formula edf__prints_program
      edf__read_declared edf__restore_marks edf__row_end edf__run_list edf__runs_backward
      edf__say edf__scan edf__scan_of edf__show edf__site edf__softmax_rows
-     edf__softmax_rows_back edf__softmax_shape edf__syntax edf__text edf__texts edf__total
-     edf__vformat edf__vtext edf__whole edf__without_batch
+     edf__softmax_rows_back edf__softmax_shape edf__syntax edf__text edf__texts edf__threads
+     edf__total edf__vformat edf__vtext edf__whole edf__without_batch
 
    A text becomes nodes in these stages. Search for the names of their chapters.
      >>read     edf_slide__read_line     text -> lines -> trees
@@ -884,6 +884,8 @@ typedef struct edf_slide__run {
   edf_route *route;
   int planned;
   int kernel;                            /* edf.kernel when it was planned                    */
+  edf_real *rows;                        /* P of edf_slide__run_by_class, and the places of   */
+  ptrdiff_t *row_at;                     /* its rows                                          */
 } edf_slide__run;
 
 static void edf_slide__make_term(const edf_node *y, const edf_term *t, edf_slide__run *run) {
@@ -974,6 +976,9 @@ static int edf_slide__is_small(edf_operand a) {
   if (!a.of) return 1;
   return edf_slide__are_small(a.which == EDF_GRAD ? a.of->grad : a.of->value, a.of->size);
 }
+/* Runs a product of a Lookup in fewer steps, and returns 1, or 0 if it cannot: see >>rows. */
+static int edf_slide__run_by_class(edf_slide__run *c, int how, edf_operand out, edf_operand a,
+                                   edf_operand b);
 /* Runs term number `t` of y, or for x = 1 or 2 the gradient of its factor x - 1. */
 static void edf_slide__run_term(const edf_node *y, int t, int x, int how, edf_operand out,
                                 edf_operand a, edf_operand b) {
@@ -998,7 +1003,7 @@ static void edf_slide__run_term(const edf_node *y, int t, int x, int how, edf_op
   if (!c->planned || c->kernel != edf.kernel) *c->route = edf_plan(&c->nest);
   c->planned = 1;
   c->kernel = edf.kernel;
-  edf_run(c->route, how, out, a, b);
+  if (!edf_slide__run_by_class(c, how, out, a, b)) edf_run(c->route, how, out, a, b);
 }
 
 /* Returns factor f of a term, or the number 1. */
@@ -2028,6 +2033,141 @@ static void edf_slide__lookup_backward(edf_node *y) {
 }
 static const edf_op edf_slide__lookup_op = { "Lookup", edf_slide__lookup_shape,
   edf_slide__lookup_forward, edf_slide__lookup_backward, NULL, NULL, NULL, EDF_TESTED, NULL };
+
+/* ---- Products of a Lookup. If x[b,t,i] = E[k[b,t],i], a row of z[b,t,j] = W[j,I] x[b,t,I]
+   depends on its class k[b,t] alone. If there are more rows than classes, the product runs once
+   for each class:
+     P[c,j] = W[j,I] E[c,I]                            z[b,t,j] = P[k[b,t],j]
+     P[c,j] = sum of z.grad[b,t,j] over k[b,t] = c     W.grad[j,i] += P[C,j] E[C,i] */
+#ifndef EDF_SLIDE__ROW
+#define EDF_SLIDE__ROW 16384             /* entries of a row of x times those of z, at least  */
+#endif
+typedef struct {
+  edf_slide__lookup of;
+  int x, z;                              /* numbers of these operands                         */
+  edf_nest rows;                         /* the loops over b and t                            */
+  edf_nest row;                          /* the other loops, and the one over c               */
+  ptrdiff_t n, classes;                  /* number of rows, and of rows of E                  */
+  ptrdiff_t x_row, z_row;                /* entries of a row                                  */
+  ptrdiff_t *z_at, *p_at;                /* for each row: where it begins in z and in P       */
+} edf_slide__by_class;
+
+static int edf_slide__is_looked_up(edf_operand a) {
+  return a.of && a.which == EDF_VALUE && a.of->about == &edf_slide__lookup_op &&
+         !edf_slide__scatters(a.of);
+}
+/* Finds x, z and the loops. Returns 0 if this is no such product, or a small one. */
+static int edf_slide__find_rows(edf_slide__by_class *p, const edf_slide__run *c,
+                                const edf_operand *of) {
+  const edf_nest all = edf__canonical(&c->nest);
+  int x = edf_slide__is_looked_up(of[EDF_A]) ? EDF_A : EDF_B;
+  ptrdiff_t last = 0;
+  if (edf_device || !c->route->product || !edf_slide__is_looked_up(of[x]) || all.start[x])
+    return 0;
+  memset(p, 0, sizeof *p);
+  p->of = edf_slide__plan_lookup(of[x].of);
+  p->rows = p->row = all;
+  p->rows.n = p->row.n = 0;
+  p->x = x;
+  p->n = 1;
+  p->x_row = (ptrdiff_t)p->of.run;
+  p->classes = (ptrdiff_t)p->of.table->size / p->x_row;
+  for (int i = 0; i < all.n; i++)
+    if (all.loop[i].s[x] >= p->x_row && !all.loop[i].s[EDF_OUT]) p->z = EDF_A + EDF_B - x;
+  for (int i = 0; i < all.n; i++) {
+    const edf_loop *l = &all.loop[i];
+    ptrdiff_t in_x = l->s[x], in_z = l->s[p->z], in_w = l->s[EDF_A + EDF_B - x - p->z];
+    if (in_x >= p->x_row) {
+      if (in_x % p->x_row || !in_z || in_w) return 0;
+      p->n *= l->n;
+      p->rows.loop[p->rows.n++] = *l;
+    } else {
+      if (in_x < 0 || (in_z && (p->z_row || in_z != 1))) return 0;
+      if (in_z) p->z_row = l->n;
+      last += in_x * (l->n - 1);
+      p->row.loop[p->row.n++] = *l;
+    }
+  }
+  edf_loop over = { p->classes, { 0, 0, 0 }, NULL };
+  over.s[x] = p->x_row;
+  over.s[p->z] = p->z_row;
+  p->row.loop[p->row.n++] = over;
+  p->row.start[p->z] = 0;
+  return last < p->x_row && p->n >= 2 * p->classes && p->x_row * p->z_row >= EDF_SLIDE__ROW;
+}
+
+/* Finds where the rows begin. Returns 0 if a row of x is not a row of E: it is outside, or
+   somebody changed one of them. */
+static int edf_slide__place_rows(edf_slide__by_class *p, const edf_node *x) {
+  for (ptrdiff_t r = 0; r < p->n; r++) {
+    ptrdiff_t rest = r, at = 0;
+    p->z_at[r] = p->rows.start[p->z];
+    for (int i = p->rows.n - 1; i >= 0; rest /= p->rows.loop[i--].n) {
+      p->z_at[r] += rest % p->rows.loop[i].n * p->rows.loop[i].s[p->z];
+      at += rest % p->rows.loop[i].n * p->rows.loop[i].s[p->x];
+    }
+    ptrdiff_t in = edf_slide__in_table(&p->of, x, (size_t)at);
+    if (in < 0 || in % p->x_row ||
+        memcmp(x->value + at, p->of.table->value + in, p->of.run * sizeof *x->value)) return 0;
+    p->p_at[r] = in / p->x_row * p->z_row;
+  }
+  return 1;
+}
+/* P[c,j] = sum of z[b,t,j] over k[b,t] = c. Each thread adds up columns of its own. */
+static void edf_slide__sum_rows(const edf_slide__by_class *p, edf_real *P, const edf_real *z) {
+  const ptrdiff_t part = (p->z_row + edf__threads() - 1) / edf__threads();
+  memset(P, 0, (size_t)(p->classes * p->z_row) * sizeof *P);
+  EDF__SHARED_LOOP(p->n * p->z_row)
+  for (ptrdiff_t j = 0; j < p->z_row; j += part) {
+    ptrdiff_t n = p->z_row - j < part ? p->z_row - j : part;
+    for (ptrdiff_t r = 0; r < p->n; r++) {
+      edf_real *to = P + p->p_at[r] + j;
+      const edf_real *from = z + p->z_at[r] + j;
+      for (ptrdiff_t k = 0; k < n; k++) to[k] += from[k];
+    }
+  }
+}
+/* z[b,t,j] = P[k[b,t],j], or += */
+static void edf_slide__spread_rows(const edf_slide__by_class *p, edf_real *z, const edf_real *P,
+                                   int add) {
+  EDF__SHARED_LOOP(p->n * p->z_row)
+  for (ptrdiff_t r = 0; r < p->n; r++) {
+    edf_real *to = z + p->z_at[r];
+    const edf_real *from = P + p->p_at[r];
+    for (ptrdiff_t j = 0; j < p->z_row; j++) to[j] = add ? to[j] + from[j] : from[j];
+  }
+}
+static int edf_slide__run_by_class(edf_slide__run *c, int how, edf_operand out, edf_operand a,
+                                   edf_operand b) {
+  edf_operand of[3] = { out, a, b };
+  size_t covers = c->route->covers;      /* 0: the product writes some entries twice          */
+  edf_slide__by_class p;
+  edf_node sums;
+  if (!edf_slide__find_rows(&p, c, of)) return 0;
+  int forward = p.z == EDF_OUT;
+  edf_route route = edf_plan(&p.row);
+  if (!route.product || (forward && (!covers || out.which == EDF_GRAD)) ||
+      (how == EDF_ASSIGN && covers != out.of->size)) return 0;
+  memset(&sums, 0, sizeof sums);         /* the tensor P                                      */
+  sums.kind = EDF_COMPNODE;
+  sums.size = (size_t)(p.classes * p.z_row);
+  sums.value = c->rows = (edf_real *)edf__grow(&edf.computed, c->rows,
+                                               sums.size * sizeof *c->rows);
+  c->row_at = (ptrdiff_t *)edf__grow(&edf.computed, c->row_at,
+                                     2 * (size_t)p.n * sizeof *c->row_at);
+  p.z_at = c->row_at;
+  p.p_at = c->row_at + p.n;
+  edf__run_list();                       /* The numbers are read here.                        */
+  if (!edf_slide__place_rows(&p, of[p.x].of)) return 0;
+  edf_real *z = of[p.z].which == EDF_GRAD ? of[p.z].of->grad : of[p.z].of->value;
+  if (!forward) edf_slide__sum_rows(&p, sums.value, z);
+  of[p.x] = edf_values(of[p.x].of->in[0]);
+  of[p.z] = edf_values(&sums);
+  edf_run(&route, forward ? EDF_ASSIGN : how, of[EDF_OUT], of[EDF_A], of[EDF_B]);
+  edf__run_list();
+  if (forward) edf_slide__spread_rows(&p, z, sums.value, how == EDF_ADD);
+  return 1;
+}
 
 /* ---- Concat   y[b,t,j] = a[b,t,j] for j < J, else c[b,t,j-J], and gradients in reverse
    A row of y begins at the joined index. It is a row of each operand, one by one. ---- */

@@ -278,8 +278,14 @@ static edf_node *recurrence(edf_node *x) {         /* Its steps share packed pan
                   "h[b,t,j] = 0.5 m[b,t,j] + g[b,t,j] m[b,t,j] + 0.25 h[b,t-1,j]",
                   in, x, w);
 }
+static edf_node *classes(edf_node *x) {            /* 8 rows and more: a product for each class. */
+  edf_node *w = edf_parameter("W[6,700]"), *table = edf_parameter("E[4,6]");
+  edf_init_normal(w, 0, 1);
+  edf_init_normal(table, 0, 1);
+  return edf_text("k[b] = floor(4 x[b,0] + 2)\ny[b,j] = W[I,j] E[k[b],I]", x, w, table);
+}
 static edf_node *(*const models[])(edf_node *x) = { convolution, attention, functions,
-                                                   recurrence };
+                                                   recurrence, classes };
 enum { MODELS = sizeof models / sizeof *models };
 
 #ifdef _OPENMP
@@ -405,6 +411,86 @@ TEST(any_batch_and_threads_give_the_same_bits) {
     edf_clear();
   }
   edf.kernel = EDF_FASTEST;
+}
+
+/* ---- If x looks up rows of a table, a product of x runs once for each row of the table. Each
+   text runs, and runs again by the definition of its loops. Before the steps of Forward or
+   Backward, somebody may change a number of the table, of x or a class. All are integers. */
+#define X "x[b,t,i] = E[k[b,t],i]\n"
+#define SUM "\nL = z[B,T,J] z[B,T,J]"
+static const char *const of_classes[] = {
+  X "z[b,t,j] = -B[j] + 2 W[j,I] x[b,t,I]" SUM,
+  X "z[b,t,j] = W[j,t] + W[j,I] x[b,t,I] | t<4" SUM,
+  X "z[t,b,j] = W[j,I] x[b,t,I] - B[j]\nL = z[T,B,J] z[T,B,J]",
+  X "z[b,j,t] = W[j,I] x[b,t,I]\nL = z[B,J,T] z[B,J,T]",
+  X "z[b,t,j] = W[j,I] x[b,t,I] | t<5" SUM,
+  X "z[b,t,j] = W[j,I] x[b,t+1,I] | t<5" SUM,
+  X "z[b,t,j] = V[j,I] x[b,t,I+t] | t<3" SUM,
+  X "z[b,t+1,j] = W[j,I] x[b,t,I]" SUM,
+  X "z[b,t+j] = W[j,I] x[b,t,I]\nL = z[B,T] z[B,T]",
+  X "z[b,j] = W[j,I] x[b,T,I]\nL = z[B,J] z[B,J]",
+  X "z[t,b,j] = U[t,j,I] x[b,t,I]\nL = z[T,B,J] z[T,B,J]",
+  X "g[b,t,j] = W[j,I] x[b,t,I] + B[j]\nz[i,j] = sum_b x[b,T,i] g[b,T,j]\nL = z[I,J]",
+  X "y[b,t,j] = W[j,I] x[b,t,I]\nz[b,t,j] = relu(y[b,t,j]) + x[b,t,0]" SUM,
+  "x[b,t,i] = E[k[b,t]-1,i] | t<6\nz[b,t,j] = W[j,I] x[b,t,I]" SUM,
+  "x[b,t,i] = E[k[b,t],i+1] | i<3\nz[b,t,j] = W[j,I+1] x[b,t,I]" SUM,
+  "x[b,t,i] = E[k[b,t],i+2] | i<2\nz[b,t,j] = W[j,I+2] x[b,t,I]" SUM,
+  "F[c,i] = 2 E[c,i] - 1\nx[b,t,i] = F[k[b,t],i]\nz[b,t,j] = W[j,I] x[b,t,I]" SUM,
+};
+#undef X
+#undef SUM
+enum { EXAMPLES = 9, TIMES = 6, CLASSES = 3 };
+static edf_node *some_integers(const char *decl) {
+  edf_node *p = edf_parameter("%s", decl);
+  for (size_t i = 0; i < p->size; i++) p->value[i] = (edf_real)((int)(i * i + 3 * i) % 5 - 2);
+  return p;
+}
+static double sum_of_integers(int backward) {
+  double sum = 0;
+  for (int i = 0; i < edf.n_compnodes + edf.n_parameters; i++) {
+    const edf_node *x = i < edf.n_compnodes ? edf.compnodes[i] : edf.parameters[i - edf.n_compnodes];
+    const edf_real *v = backward ? x->grad : x->value;
+    for (size_t k = 0; v && k < x->size; k++) sum += (double)(k % 13 + 1) * (double)v[k];
+  }
+  return sum;
+}
+/* Returns the sums of all values and of all gradients. */
+static void run_classes(edf_node *loss, int kernel, int change, double sum[2]) {
+  static edf_real k[EXAMPLES * TIMES];
+  edf_node *table = edf.parameters[0], *x = edf_find("x"), *z = edf_find("z");
+  for (int i = 0; i < EXAMPLES * TIMES; i++) k[i] = (edf_real)(i * i % CLASSES);
+  edf.kernel = kernel;
+  edf_feed(edf.inputs[0], k, EXAMPLES);
+  for (size_t i = 0; i < z->size; i++) z->value[i] = 99;       /* from a run before */
+  if (change != 1) edf_forward();
+  else for (edf_node *y; (y = edf_step_forward()) != NULL; ) if (y == x) x->value[5] += 1;
+  sum[0] = sum_of_integers(0);
+  if (change == 2) table->value[5] += 1;
+  if (change == 3) edf.inputs[0]->value[0] = CLASSES - 1;
+  edf_backward(loss);
+  sum[1] = sum_of_integers(1);
+  if (change == 2) table->value[5] -= 1;
+  edf.kernel = EDF_FASTEST;
+}
+TEST(a_product_of_a_lookup_is_right_for_each_class) {
+  for (size_t i = 0; i < sizeof of_classes / sizeof *of_classes; i++) {
+    some_integers("E[3,4]");
+    some_integers("W[5,4]");
+    some_integers("B[5]");
+    some_integers("U[6,5,4]");
+    some_integers("V[5,2]");
+    edf_input("k[b,%d]", TIMES);
+    edf_node *loss = edf_equations("%s", of_classes[i]);
+    for (int change = 0; change < 4; change++) {
+      double is[2], wanted[2];
+      run_classes(loss, EDF_BUILTIN, change, is);
+      run_classes(loss, EDF_REFERENCE, change, wanted);
+      for (int k = 0; k < 2; k++)
+        CHECK(is[k] == wanted[k], "%s\nchange %d, %s: %.17g, not %.17g", of_classes[i], change,
+              k ? "gradients" : "values", is[k], wanted[k]);
+    }
+    edf_clear();
+  }
 }
 
 /* ---- From its second product in a pass on, a Parameter has packed panels. Four products in a
