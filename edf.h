@@ -862,6 +862,7 @@ edf_graph edf = EDF__EMPTY_GRAPH;
 edf_device_table *edf_device = NULL;
 edf_device_table *(*edf_open_device)(void) = NULL;
 
+EDF__BEGIN_COLD
 /* ==== >>errors  Messages ================================================================= */
 
 /* Texts for messages, one after the other, and then from the beginning again. */
@@ -1221,6 +1222,7 @@ static edf_real *edf__reals(const edf_node *x, edf_real *old) {
   return (edf_real *)edf__grow_at(at, edf__list_of(x), old, bytes);
 }
 
+EDF__END_COLD
 /* ==== >>core  Nodes, shapes and Forward ================================================== */
 
 static edf_node *edf__new_node(edf_kind kind, const char *op, const char *file, int line,

@@ -386,6 +386,7 @@ edf_node *edf_embed_at(const char *file, int line, edf_node *W, edf_node *k);
 #ifdef __cplusplus
 extern "C" {
 #endif
+EDF__BEGIN_COLD
 /* ==== >>helpers  Names, errors, memory and reading ======================================= */
 
 /* Stops with the message `rule` and a list of the operands of y. */
@@ -594,6 +595,7 @@ static void edf_slide__set(edf_node *p, edf_real number) {
   edf_push(p);
 }
 
+EDF__END_COLD
 /* ==== >>contractions  Equations as they are compiled ===================================== */
 
 static int edf_slide__index_of(edf_equation *e, const char *name) {
@@ -821,7 +823,6 @@ static void edf_slide__check_extents(edf_contraction *m, edf_node **in) {
     }
 }
 
-EDF__END_COLD
 /* ==== >>einsum  Contractions as nodes ==================================================== */
 
 /* ---- Each term is a nest. The swap rule makes the nests of its gradients. */
@@ -965,6 +966,7 @@ static int edf_slide__find_masks(const edf_contraction *m, const edf_term *t, ed
   }
   return n;
 }
+EDF__END_COLD
 /* Returns 1 if all numbers are so small that no product of three of them is infinite. */
 static int edf_slide__are_small(const edf_real *v, size_t n) {
   const edf_real limit = (edf_real)(EDF_REAL_IS_DOUBLE ? 1e100 : 1e12);
@@ -972,6 +974,7 @@ static int edf_slide__are_small(const edf_real *v, size_t n) {
   for (size_t i = 0; i < n; i++) bad |= !(v[i] > -limit && v[i] < limit);
   return !bad;
 }
+EDF__BEGIN_COLD
 static int edf_slide__is_small(edf_operand a) {
   if (!a.of) return 1;
   return edf_slide__are_small(a.which == EDF_GRAD ? a.of->grad : a.of->value, a.of->size);
@@ -1056,7 +1059,6 @@ static edf_node *edf_slide__einsum_node(edf__site at, const edf_op *op,
   return edf__add_compnode(y);
 }
 
-EDF__BEGIN_COLD
 /* ==== >>rewriting  Padded copies, and products of more than two factors ================== */
 /* Returns an equation with the indices of m, and no tensors yet. */
 static edf_contraction edf_slide__equation_like(const edf_contraction *m) {
