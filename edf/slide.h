@@ -2037,8 +2037,8 @@ static const edf_op edf_slide__lookup_op = { "Lookup", edf_slide__lookup_shape,
   edf_slide__lookup_forward, edf_slide__lookup_backward, NULL, NULL, NULL, EDF_TESTED, NULL };
 
 /* ---- Products of a Lookup. If x[b,t,i] = E[k[b,t],i], a row of z[b,t,j] = W[j,I] x[b,t,I]
-   depends on its class k[b,t] alone. If there are more rows than classes, the product runs once
-   for each class:
+   depends on its class k[b,t] alone. If there are at least twice as many rows as classes, the
+   product runs once for each class:
      P[c,j] = W[j,I] E[c,I]                            z[b,t,j] = P[k[b,t],j]
      P[c,j] = sum of z.grad[b,t,j] over k[b,t] = c     W.grad[j,i] += P[C,j] E[C,i] */
 #ifndef EDF_SLIDE__ROW
@@ -2098,8 +2098,8 @@ static int edf_slide__find_rows(edf_slide__by_class *p, const edf_slide__run *c,
   return last < p->x_row && p->n >= 2 * p->classes && p->x_row * p->z_row >= EDF_SLIDE__ROW;
 }
 
-/* Finds where the rows begin. Returns 0 if a row of x is not a row of E: it is outside, or
-   somebody changed one of them. */
+/* Finds where the rows begin. Returns 0 if a row of x is no row of E: it is outside, or numbers
+   of x, E or k were changed after x was computed. */
 static int edf_slide__place_rows(edf_slide__by_class *p, const edf_node *x) {
   for (ptrdiff_t r = 0; r < p->n; r++) {
     ptrdiff_t rest = r, at = 0;
@@ -2117,7 +2117,7 @@ static int edf_slide__place_rows(edf_slide__by_class *p, const edf_node *x) {
 }
 /* P[c,j] = sum of z[b,t,j] over k[b,t] = c. Each thread adds up columns of its own. */
 static void edf_slide__sum_rows(const edf_slide__by_class *p, edf_real *P, const edf_real *z) {
-  const ptrdiff_t part = (p->z_row + edf__threads() - 1) / edf__threads();
+  const ptrdiff_t threads = edf__threads(), part = (p->z_row + threads - 1) / threads;
   memset(P, 0, (size_t)(p->classes * p->z_row) * sizeof *P);
   EDF__SHARED_LOOP(p->n * p->z_row)
   for (ptrdiff_t j = 0; j < p->z_row; j += part) {
