@@ -2037,8 +2037,8 @@ static const edf_op edf_slide__lookup_op = { "Lookup", edf_slide__lookup_shape,
   edf_slide__lookup_forward, edf_slide__lookup_backward, NULL, NULL, NULL, EDF_TESTED, NULL };
 
 /* ---- Products of a Lookup. If x[b,t,i] = E[k[b,t],i], a row of z[b,t,j] = W[j,I] x[b,t,I]
-   depends on its class k[b,t] alone. If there are at least twice as many rows as classes, the
-   product runs once for each class:
+   depends on its class k[b,t] alone. If there are four rows or more for each class, on
+   average, the product runs once for each class:
      P[c,j] = W[j,I] E[c,I]                            z[b,t,j] = P[k[b,t],j]
      P[c,j] = sum of z.grad[b,t,j] over k[b,t] = c     W.grad[j,i] += P[C,j] E[C,i] */
 #ifndef EDF_SLIDE__ROW
@@ -2095,7 +2095,7 @@ static int edf_slide__find_rows(edf_slide__by_class *p, const edf_slide__run *c,
   over.s[p->z] = p->z_row;
   p->row.loop[p->row.n++] = over;
   p->row.start[p->z] = 0;
-  return last < p->x_row && p->n >= 2 * p->classes && p->x_row * p->z_row >= EDF_SLIDE__ROW;
+  return last < p->x_row && p->n >= 4 * p->classes && p->x_row * p->z_row >= EDF_SLIDE__ROW;
 }
 
 /* Finds where the rows begin. Returns 0 if a row of x is no row of E: it is outside, or numbers

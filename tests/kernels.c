@@ -278,7 +278,7 @@ static edf_node *recurrence(edf_node *x) {         /* Its steps share packed pan
                   "h[b,t,j] = 0.5 m[b,t,j] + g[b,t,j] m[b,t,j] + 0.25 h[b,t-1,j]",
                   in, x, w);
 }
-static edf_node *classes(edf_node *x) {            /* 8 rows and more: a product for each class. */
+static edf_node *classes(edf_node *x) {      /* 16 rows and more: a product for each class. */
   edf_node *w = edf_parameter("W[6,700]"), *table = edf_parameter("E[4,6]");
   edf_init_normal(w, 0, 1);
   edf_init_normal(table, 0, 1);
