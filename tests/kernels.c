@@ -284,8 +284,14 @@ static edf_node *classes(edf_node *x) {      /* 16 rows and more: a product for 
   edf_init_normal(table, 0, 1);
   return edf_text("k[b] = floor(4 x[b,0] + 2)\ny[b,j] = W[I,j] E[k[b],I]", x, w, table);
 }
+static edf_node *terms(edf_node *x) {              /* A tile adds 0.3 of its sums. */
+  edf_node *w = edf_parameter("W[187,48]"), *v = edf_parameter("V[187,48]");
+  edf_init_normal(w, 0, 1);
+  edf_init_normal(v, 0, 1);
+  return Einsum("y[b,j] = W[j,I] x[b,I] + 0.3 V[j,I] x[b,I]", w, x, v);
+}
 static edf_node *(*const models[])(edf_node *x) = { convolution, attention, functions,
-                                                   recurrence, classes };
+                                                   recurrence, classes, terms };
 enum { MODELS = sizeof models / sizeof *models };
 
 #ifdef _OPENMP
