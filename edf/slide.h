@@ -318,6 +318,8 @@ typedef struct edf_contraction {
   edf_real outside;                      /* of a padded copy: the entries around the tensor   */
   struct edf_slide__run *run;            /* 3 for each term: out += a b, and the swap rule's  */
   ptrdiff_t *window;                     /* of a maximum: the offsets                         */
+  ptrdiff_t *entry;                      /* of a Lookup: where each run of adjacent entries   */
+                                         /* is in the table, or -1                            */
 } edf_contraction;
 edf_contraction *edf_contraction_of(const edf_node *y);
 
@@ -885,8 +887,9 @@ typedef struct edf_slide__run {
   edf_route *route;
   int planned;
   int kernel;                            /* edf.kernel when it was planned                    */
-  edf_real *rows;                        /* P of edf_slide__run_by_class, and the places of   */
-  ptrdiff_t *row_at;                     /* its rows                                          */
+  edf_real *rows;                        /* for edf_slide__run_by_class: X, P and S           */
+  struct edf_slide__row *row;            /* the rows of x and z                               */
+  ptrdiff_t *number;                     /* the classes                                       */
 } edf_slide__run;
 
 static void edf_slide__make_term(const edf_node *y, const edf_term *t, edf_slide__run *run) {
@@ -2010,12 +2013,16 @@ static void edf_slide__check_lookup(const edf_node *y) {
       edf__class_in(y, x, b, (size_t)p.table->dim[d]);
   }
 }
-/* Adds entries of `from` to `to`: to the table if to_table is 1, else from the table. */
+/* Adds entries of `from` to `to`: to the table if to_table is 1, else from the table. Notes
+   where they are in the table. */
 static void edf_slide__move_entries(edf_node *y, edf_real *to, const edf_real *from,
                                     int to_table) {
   edf_slide__lookup p = edf_slide__plan_lookup(y);
+  edf_contraction *m = edf_slide__einsum_of(y);
+  size_t runs = p.entries->size / p.run;
+  m->entry = (ptrdiff_t *)edf__grow(&edf.computed, m->entry, runs * sizeof *m->entry);
   for (size_t i = 0; i < p.entries->size; i += p.run) {
-    ptrdiff_t there = edf_slide__in_table(&p, y, i);
+    ptrdiff_t there = m->entry[i / p.run] = edf_slide__in_table(&p, y, i);
     if (there < 0) continue;
     size_t out = to_table ? (size_t)there : i, in = i + (size_t)there - out;
     for (size_t j = 0; j < p.run; j++) to[out + j] += from[in + j];
@@ -2036,22 +2043,29 @@ static void edf_slide__lookup_backward(edf_node *y) {
 static const edf_op edf_slide__lookup_op = { "Lookup", edf_slide__lookup_shape,
   edf_slide__lookup_forward, edf_slide__lookup_backward, NULL, NULL, NULL, EDF_TESTED, NULL };
 
-/* ---- Products of a Lookup. If x[b,t,i] = E[k[b,t],i], a row of z[b,t,j] = W[j,I] x[b,t,I]
-   depends on its class k[b,t] alone. If there are four rows or more for each class, on
-   average, the product runs once for each class:
-     P[c,j] = W[j,I] E[c,I]                            z[b,t,j] = P[k[b,t],j]
-     P[c,j] = sum of z.grad[b,t,j] over k[b,t] = c     W.grad[j,i] += P[C,j] E[C,i] */
-#ifndef EDF_SLIDE__ROW
-#define EDF_SLIDE__ROW 16384             /* entries of a row of x times those of z, at least  */
+/* ---- Products of a Lookup. If x[b,t,i] = E[k[b,t],i], rows (b,t) of x with the same class are
+   equal, and so are these rows of z[b,t,j] = W[j,I] x[b,t,I]. If there are eight rows or more
+   for each class, on average, the product runs once for each class c that occurs. Its row of x
+   is X[c,i]:
+     P[c,j] = W[j,I] X[c,I]                            z[b,t,j] = P[k[b,t],j]
+     P[c,j] = sum of z.grad[b,t,j] over k[b,t] = c     W.grad[j,i] += P[C,j] X[C,i] */
+#ifndef EDF_SLIDE__LONG                  /* Shorter rows are multiplied as fast as copied.    */
+#define EDF_SLIDE__LONG(x_row, z_row) ((x_row) >= 64 && (z_row) >= 64)
 #endif
+typedef struct edf_slide__row {          /* row (b,t) of x and z                              */
+  ptrdiff_t z_at, p_at;                  /* where it is in z, and where its class is in P     */
+  int ends;                              /* 1 if it ends a block of rows of its class         */
+} edf_slide__row;
 typedef struct {
-  edf_slide__lookup of;
   int x, z;                              /* numbers of these operands                         */
   edf_nest rows;                         /* the loops over b and t                            */
-  edf_nest row;                          /* the other loops, and the one over c               */
-  ptrdiff_t n, classes;                  /* number of rows, and of rows of E                  */
-  ptrdiff_t x_row, z_row;                /* entries of a row                                  */
-  ptrdiff_t *z_at, *p_at;                /* for each row: where it begins in z and in P       */
+  edf_nest one;                          /* the other loops, of one row, and the one over c   */
+  ptrdiff_t n;                           /* number of rows of x                               */
+  ptrdiff_t most, classes;               /* number of rows of E, and of X and P               */
+  ptrdiff_t x_row, z_row, E_row;         /* entries of a row                                  */
+  edf_real *X, *P, *S;                   /* S is the sum of a block, as large as P            */
+  edf_slide__row *row;
+  ptrdiff_t *number, *count;             /* for each row of E: its row of X, and how many x   */
 } edf_slide__by_class;
 
 static int edf_slide__is_looked_up(edf_operand a) {
@@ -2066,14 +2080,15 @@ static int edf_slide__find_rows(edf_slide__by_class *p, const edf_slide__run *c,
   ptrdiff_t last = 0;
   if (edf_device || !c->route->product || !edf_slide__is_looked_up(of[x]) || all.start[x])
     return 0;
+  const edf_node *E = of[x].of->in[0];
   memset(p, 0, sizeof *p);
-  p->of = edf_slide__plan_lookup(of[x].of);
-  p->rows = p->row = all;
-  p->rows.n = p->row.n = 0;
+  p->rows = p->one = all;
+  p->rows.n = p->one.n = 0;
   p->x = x;
   p->n = 1;
-  p->x_row = (ptrdiff_t)p->of.run;
-  p->classes = (ptrdiff_t)p->of.table->size / p->x_row;
+  p->x_row = (ptrdiff_t)edf_slide__plan_lookup(of[x].of).run;
+  p->E_row = E->rank ? E->dim[E->rank - 1] : 1;
+  p->most = (ptrdiff_t)E->size / p->E_row;
   for (int i = 0; i < all.n; i++)
     if (all.loop[i].s[x] >= p->x_row && !all.loop[i].s[EDF_OUT]) p->z = EDF_A + EDF_B - x;
   for (int i = 0; i < all.n; i++) {
@@ -2087,87 +2102,130 @@ static int edf_slide__find_rows(edf_slide__by_class *p, const edf_slide__run *c,
       if (in_x < 0 || (in_z && (p->z_row || in_z != 1))) return 0;
       if (in_z) p->z_row = l->n;
       last += in_x * (l->n - 1);
-      p->row.loop[p->row.n++] = *l;
+      p->one.loop[p->one.n++] = *l;
     }
   }
-  edf_loop over = { p->classes, { 0, 0, 0 }, NULL };
-  over.s[x] = p->x_row;
-  over.s[p->z] = p->z_row;
-  p->row.loop[p->row.n++] = over;
-  p->row.start[p->z] = 0;
-  return last < p->x_row && p->n >= 4 * p->classes && p->x_row * p->z_row >= EDF_SLIDE__ROW;
+  return last < p->x_row && p->n >= 8 * p->most && EDF_SLIDE__LONG(p->x_row, p->z_row);
 }
 
-/* Finds where the rows begin. Returns 0 if a row of x is no row of E: it is outside, or numbers
-   of x, E or k were changed after x was computed. */
-static int edf_slide__place_rows(edf_slide__by_class *p, const edf_node *x) {
+/* Returns where row r begins in an operand. */
+static ptrdiff_t edf_slide__row_at(const edf_slide__by_class *p, int operand, ptrdiff_t r) {
+  ptrdiff_t at = p->rows.start[operand];
+  for (int i = p->rows.n - 1; i >= 0; r /= p->rows.loop[i--].n)
+    at += r % p->rows.loop[i].n * p->rows.loop[i].s[operand];
+  return at;
+}
+/* Finds the class of each row, and X. All rows outside E are one class. Returns 0 if two rows
+   of one class differ: then somebody has changed x after Forward. */
+static int edf_slide__find_classes(edf_slide__by_class *p, const edf_node *x) {
+  enum { BLOCK = 256 };
+  const ptrdiff_t *entry = edf_slide__einsum_of(x)->entry;
+  size_t bytes = (size_t)p->x_row * sizeof *x->value;
+  for (ptrdiff_t c = 0; c <= p->most; c++) p->number[c] = -1;
   for (ptrdiff_t r = 0; r < p->n; r++) {
-    ptrdiff_t rest = r, at = 0;
-    p->z_at[r] = p->rows.start[p->z];
-    for (int i = p->rows.n - 1; i >= 0; rest /= p->rows.loop[i--].n) {
-      p->z_at[r] += rest % p->rows.loop[i].n * p->rows.loop[i].s[p->z];
-      at += rest % p->rows.loop[i].n * p->rows.loop[i].s[p->x];
-    }
-    ptrdiff_t in = edf_slide__in_table(&p->of, x, (size_t)at);
-    if (in < 0 || in % p->x_row ||
-        memcmp(x->value + at, p->of.table->value + in, p->of.run * sizeof *x->value)) return 0;
-    p->p_at[r] = in / p->x_row * p->z_row;
+    ptrdiff_t at = edf_slide__row_at(p, p->x, r), in = entry[at / p->x_row];
+    ptrdiff_t c = in < 0 ? p->most : in / p->E_row;
+    if (c > p->most) return 0;
+    if (p->number[c] < 0) {
+      memcpy(p->X + p->x_row * p->classes, x->value + at, bytes);
+      p->number[c] = p->classes++;
+      p->count[c] = 0;
+    } else if (memcmp(p->X + p->x_row * p->number[c], x->value + at, bytes)) return 0;
+    p->row[r].z_at = edf_slide__row_at(p, p->z, r);
+    p->row[r].p_at = p->z_row * p->number[c];
+    p->row[r].ends = ++p->count[c] % BLOCK == 0;
   }
   return 1;
 }
-/* P[c,j] = sum of z[b,t,j] over k[b,t] = c. Each thread adds up columns of its own. */
-static void edf_slide__sum_rows(const edf_slide__by_class *p, edf_real *P, const edf_real *z) {
+/* P[c,j] = sum of z[b,t,j] over k[b,t] = c. Blocks of rows are added up first, so that a long
+   sum has small errors. Each thread has columns of its own. */
+static void edf_slide__sum_rows(const edf_slide__by_class *p, const edf_real *z) {
   const ptrdiff_t threads = edf__threads(), part = (p->z_row + threads - 1) / threads;
-  memset(P, 0, (size_t)(p->classes * p->z_row) * sizeof *P);
+  size_t bytes = (size_t)(p->classes * p->z_row) * sizeof *z;
+  memset(p->P, 0, bytes);
+  memset(p->S, 0, bytes);
   EDF__SHARED_LOOP(p->n * p->z_row)
   for (ptrdiff_t j = 0; j < p->z_row; j += part) {
     ptrdiff_t n = p->z_row - j < part ? p->z_row - j : part;
-    for (ptrdiff_t r = 0; r < p->n; r++) {
-      edf_real *to = P + p->p_at[r] + j;
-      const edf_real *from = z + p->z_at[r] + j;
-      for (ptrdiff_t k = 0; k < n; k++) to[k] += from[k];
+    for (const edf_slide__row *r = p->row; r < p->row + p->n; r++) {
+      const edf_real *from = z + r->z_at + j;
+      edf_real *sum = p->S + r->p_at + j, *all = p->P + r->p_at + j;
+      for (ptrdiff_t k = 0; k < n; k++) sum[k] += from[k];
+      for (ptrdiff_t k = 0; r->ends && k < n; k++) { all[k] += sum[k]; sum[k] = 0; }
     }
+    for (ptrdiff_t at = j; at < p->classes * p->z_row; at += p->z_row)
+      for (ptrdiff_t k = at; k < at + n; k++) p->P[k] += p->S[k];
   }
 }
-/* z[b,t,j] = P[k[b,t],j], or += */
-static void edf_slide__spread_rows(const edf_slide__by_class *p, edf_real *z, const edf_real *P,
-                                   int add) {
+static void edf_slide__copy_rows(const edf_slide__by_class *p, edf_real *z) {
   EDF__SHARED_LOOP(p->n * p->z_row)
   for (ptrdiff_t r = 0; r < p->n; r++) {
-    edf_real *to = z + p->z_at[r];
-    const edf_real *from = P + p->p_at[r];
-    for (ptrdiff_t j = 0; j < p->z_row; j++) to[j] = add ? to[j] + from[j] : from[j];
+    const edf_real *from = p->P + p->row[r].p_at;
+    edf_real *to = z + p->row[r].z_at;
+    for (ptrdiff_t j = 0; j < p->z_row; j++) to[j] = from[j];
   }
 }
+/* Gives X, P and the others their memory. Returns 0 if the Lookup has noted no classes. */
+static int edf_slide__find_room(edf_slide__by_class *p, edf_slide__run *c, const edf_node *x) {
+  size_t most = (size_t)p->most + 1, n = (size_t)p->n, E_bytes = most * sizeof *p->number;
+  size_t x_size = most * (size_t)p->x_row, z_size = most * (size_t)p->z_row;
+  ptrdiff_t *entry = edf_slide__einsum_of(x)->entry;
+  size_t x_rows = x->size / (size_t)p->x_row;
+  if (!entry || edf__header(entry)->bytes < x_rows * sizeof *entry) return 0;
+  c->rows = (edf_real *)edf__grow(&edf.computed, c->rows,
+                                  (x_size + 2 * z_size) * sizeof *c->rows);
+  c->row = (edf_slide__row *)edf__grow(&edf.computed, c->row, n * sizeof *c->row);
+  c->number = (ptrdiff_t *)edf__grow(&edf.computed, c->number, 2 * E_bytes);
+  p->X = c->rows;
+  p->P = p->X + x_size;
+  p->S = p->P + z_size;
+  p->row = c->row;
+  p->number = c->number;
+  p->count = p->number + most;
+  return 1;
+}
+static edf_node edf_slide__matrix(edf_real *value, ptrdiff_t size) {
+  edf_node x;
+  memset(&x, 0, sizeof x);
+  x.kind = EDF_COMPNODE;
+  x.value = value;
+  x.size = (size_t)size;
+  return x;
+}
+/* In Forward, z must be the first term, and in Backward all numbers finite: else the product by
+   classes could have other bits, or a NaN that is not there. */
 static int edf_slide__run_by_class(edf_slide__run *c, int how, edf_operand out, edf_operand a,
                                    edf_operand b) {
   edf_operand of[3] = { out, a, b };
   size_t covers = c->route->covers;      /* 0: the product writes some entries twice          */
   edf_slide__by_class p;
-  edf_node sums;
   if (!edf_slide__find_rows(&p, c, of)) return 0;
   int forward = p.z == EDF_OUT;
-  edf_route route = edf_plan(&p.row);
-  if (!route.product || (forward && (!covers || out.which == EDF_GRAD)) ||
-      (how == EDF_ASSIGN && covers != out.of->size)) return 0;
-  memset(&sums, 0, sizeof sums);         /* the tensor P                                      */
-  sums.kind = EDF_COMPNODE;
-  sums.size = (size_t)(p.classes * p.z_row);
-  sums.value = c->rows = (edf_real *)edf__grow(&edf.computed, c->rows,
-                                               sums.size * sizeof *c->rows);
-  c->row_at = (ptrdiff_t *)edf__grow(&edf.computed, c->row_at,
-                                     2 * (size_t)p.n * sizeof *c->row_at);
-  p.z_at = c->row_at;
-  p.p_at = c->row_at + p.n;
+  if (out.which != (forward ? EDF_VALUE : EDF_GRAD)) return 0;
+  if (forward && (how == EDF_ADD || !covers || (how == EDF_ASSIGN && covers != out.of->size)))
+    return 0;
   edf__run_list();                       /* The numbers are read here.                        */
-  if (!edf_slide__place_rows(&p, of[p.x].of)) return 0;
-  edf_real *z = of[p.z].which == EDF_GRAD ? of[p.z].of->grad : of[p.z].of->value;
-  if (!forward) edf_slide__sum_rows(&p, sums.value, z);
-  of[p.x] = edf_values(of[p.x].of->in[0]);
-  of[p.z] = edf_values(&sums);
+  if (!edf_slide__find_room(&p, c, of[p.x].of) || !edf_slide__find_classes(&p, of[p.x].of))
+    return 0;
+  edf_loop over = { p.classes, { 0, 0, 0 }, NULL };
+  over.s[p.x] = p.x_row;
+  over.s[p.z] = p.z_row;
+  p.one.loop[p.one.n++] = over;
+  p.one.start[p.z] = 0;
+  edf_route route = edf_plan(&p.one);
+  edf_node X = edf_slide__matrix(p.X, p.classes * p.x_row);
+  edf_node P = edf_slide__matrix(p.P, p.classes * p.z_row);
+  if (!route.product) return 0;
+  if (!forward) {
+    edf_slide__sum_rows(&p, of[p.z].which == EDF_GRAD ? of[p.z].of->grad : of[p.z].of->value);
+    if (!edf_slide__are_small(X.value, X.size) || !edf_slide__are_small(P.value, P.size))
+      return 0;
+  }
+  of[p.x] = edf_values(&X);
+  of[p.z] = edf_values(&P);
   edf_run(&route, forward ? EDF_ASSIGN : how, of[EDF_OUT], of[EDF_A], of[EDF_B]);
-  edf__run_list();
-  if (forward) edf_slide__spread_rows(&p, z, sums.value, how == EDF_ADD);
+  edf__run_list();                       /* before X and P end                                */
+  if (forward) edf_slide__copy_rows(&p, out.of->value);
   return 1;
 }
 

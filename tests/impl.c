@@ -26,7 +26,7 @@ static void *guarded(void *p, size_t n, const char *by) {
 #define EDF_MALLOC(n) counted_malloc(n)
 #endif
 #define EDF_FREE(p) counted_free(p)
-#define EDF_SLIDE__ROW 0                 /* Small products of a Lookup run by class, too. */
+#define EDF_SLIDE__LONG(x, z) 1          /* Small products of a Lookup run by class, too. */
 #define EDF_IMPLEMENTATION
 #include "edf.h"
 #include "edf/slide.h"

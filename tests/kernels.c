@@ -278,7 +278,7 @@ static edf_node *recurrence(edf_node *x) {         /* Its steps share packed pan
                   "h[b,t,j] = 0.5 m[b,t,j] + g[b,t,j] m[b,t,j] + 0.25 h[b,t-1,j]",
                   in, x, w);
 }
-static edf_node *classes(edf_node *x) {      /* 16 rows and more: a product for each class. */
+static edf_node *classes(edf_node *x) {      /* 32 rows and more: a product for each class. */
   edf_node *w = edf_parameter("W[6,700]"), *table = edf_parameter("E[4,6]");
   edf_init_normal(w, 0, 1);
   edf_init_normal(table, 0, 1);
@@ -419,9 +419,10 @@ TEST(any_batch_and_threads_give_the_same_bits) {
   edf.kernel = EDF_FASTEST;
 }
 
-/* ---- If x looks up rows of a table, a product of x runs once for each row of the table. Each
-   text runs, and runs again by the definition of its loops. Before the steps of Forward or
-   Backward, somebody may change a number of the table, of x or a class. All are integers. */
+/* ---- If x looks up rows of a table, a product of x runs once for each class. Each text runs,
+   and runs again by the definition of its loops. Between two steps, somebody may change a
+   number of x, of the table or a class, and a row of the table that no class reads may be NaN.
+   All other numbers are integers. */
 #define X "x[b,t,i] = E[k[b,t],i]\n"
 #define SUM "\nL = z[B,T,J] z[B,T,J]"
 static const char *const of_classes[] = {
@@ -445,7 +446,7 @@ static const char *const of_classes[] = {
 };
 #undef X
 #undef SUM
-enum { EXAMPLES = 9, TIMES = 6, CLASSES = 3 };
+enum { EXAMPLES = 9, TIMES = 6, CLASSES = 3, CHANGES = 5 };
 static edf_node *some_integers(const char *decl) {
   edf_node *p = edf_parameter("%s", decl);
   for (size_t i = 0; i < p->size; i++) p->value[i] = (edf_real)((int)(i * i + 3 * i) % 5 - 2);
@@ -454,9 +455,11 @@ static edf_node *some_integers(const char *decl) {
 static double sum_of_integers(int backward) {
   double sum = 0;
   for (int i = 0; i < edf.n_compnodes + edf.n_parameters; i++) {
-    const edf_node *x = i < edf.n_compnodes ? edf.compnodes[i] : edf.parameters[i - edf.n_compnodes];
+    int n = edf.n_compnodes;
+    const edf_node *x = i < n ? edf.compnodes[i] : edf.parameters[i - n];
     const edf_real *v = backward ? x->grad : x->value;
-    for (size_t k = 0; v && k < x->size; k++) sum += (double)(k % 13 + 1) * (double)v[k];
+    for (size_t k = 0; v && k < x->size; k++)
+      if (backward || v[k] == v[k]) sum += (double)(k % 13 + 1) * (double)v[k];
   }
   return sum;
 }
@@ -468,6 +471,7 @@ static void run_classes(edf_node *loss, int kernel, int change, double sum[2]) {
   edf.kernel = kernel;
   edf_feed(edf.inputs[0], k, EXAMPLES);
   for (size_t i = 0; i < z->size; i++) z->value[i] = 99;       /* from a run before */
+  if (change == 4) table->value[CLASSES * 4 + 1] = (edf_real)NAN;
   if (change != 1) edf_forward();
   else for (edf_node *y; (y = edf_step_forward()) != NULL; ) if (y == x) x->value[5] += 1;
   sum[0] = sum_of_integers(0);
@@ -476,18 +480,19 @@ static void run_classes(edf_node *loss, int kernel, int change, double sum[2]) {
   edf_backward(loss);
   sum[1] = sum_of_integers(1);
   if (change == 2) table->value[5] -= 1;
+  if (change == 4) table->value[CLASSES * 4 + 1] = 1;
   edf.kernel = EDF_FASTEST;
 }
 TEST(a_product_of_a_lookup_is_right_for_each_class) {
   for (size_t i = 0; i < sizeof of_classes / sizeof *of_classes; i++) {
-    some_integers("E[3,4]");
+    some_integers("E[4,4]");
     some_integers("W[5,4]");
     some_integers("B[5]");
     some_integers("U[6,5,4]");
     some_integers("V[5,2]");
     edf_input("k[b,%d]", TIMES);
     edf_node *loss = edf_equations("%s", of_classes[i]);
-    for (int change = 0; change < 4; change++) {
+    for (int change = 0; change < CHANGES; change++) {
       double is[2], wanted[2];
       run_classes(loss, EDF_BUILTIN, change, is);
       run_classes(loss, EDF_REFERENCE, change, wanted);
@@ -497,6 +502,55 @@ TEST(a_product_of_a_lookup_is_right_for_each_class) {
     }
     edf_clear();
   }
+}
+
+TEST(a_frozen_table_needs_no_classes_in_backward) {
+  edf_node *table = some_integers("E[3,4]"), *w = some_integers("W[5,4]");
+  edf_node *k = edf_input("k[b]");
+  edf_node *loss = edf_equations("z[b,j] = W[j,I] E[k[b],I]\nL = z[B,J]");
+  static edf_real classes_of[32];
+  table->update = edf_frozen;
+  edf_feed(k, classes_of, 32);
+  edf_forward();
+  for (int b = 0; b < 32; b++) k->value[b] = -7;
+  edf_backward(loss);
+  for (int i = 0; i < 4; i++) CLOSE(w->grad[i], 32 * table->value[i], 1e-6, 1e-6);
+}
+/* The gradients of a class, added up, may be infinite, or 0 times an infinite number of x. Then
+   each row is multiplied by itself. */
+TEST(a_product_of_a_lookup_has_the_infinities_of_its_rows) {
+  enum { N = 64 };
+  static edf_real classes_of[N], factor[N];
+  edf_node *table = edf_parameter("E[2,4]"), *w = edf_parameter("W[4,4]");
+  edf_node *k = edf_input("k[b]"), *c = edf_input("c[b]");
+  edf_node *loss = edf_equations("z[b,j] = W[j,I] E[k[b],I]\nL = z[B,J] c[B]");
+  edf_real large = (edf_real)(EDF_REAL_IS_DOUBLE ? 1e308 : 2e38);
+  for (int b = 0; b < N; b++) classes_of[b] = (edf_real)(b % 2), factor[b] = large;
+  for (size_t i = 0; i < table->size; i++) table->value[i] = (edf_real)1e-10;
+  edf_feed(k, classes_of, N);
+  edf_feed(c, factor, N);
+  edf_forward();
+  edf_backward(loss);
+  for (size_t i = 0; i < w->size; i++) CLOSE(w->grad[i], N * 1e-10 * (double)large, 0, 1e-5);
+  for (int b = 0; b < N; b++) factor[b] = b < 4 ? -1 : 1;
+  table->value[1] = (edf_real)INFINITY;
+  edf_feed(c, factor, N);
+  edf_forward();
+  edf_backward(loss);
+  CHECK(isnan((double)w->grad[1]), "infinity - infinity is %g", (double)w->grad[1]);
+}
+TEST(a_sum_over_a_large_class_has_a_small_error) {
+  enum { N = 1 << 15 };
+  static edf_real classes_of[N];
+  edf_node *table = edf_parameter("E[2,4]"), *w = edf_parameter("W[4,4]");
+  edf_node *k = edf_input("k[b]");
+  edf_node *loss = edf_equations("z[b,j] = W[j,I] E[k[b],I]\nL = 0.1 z[B,J]");
+  for (size_t i = 0; i < table->size; i++) table->value[i] = 1;
+  for (int b = 0; b < N; b++) classes_of[b] = (edf_real)(b % 64 == 0);
+  edf_feed(k, classes_of, N);
+  edf_forward();
+  edf_backward(loss);
+  for (size_t i = 0; i < w->size; i++) CLOSE(w->grad[i], 0.1 * N, 0, 1e-5);
 }
 
 /* ---- From its second product in a pass on, a Parameter has packed panels. Four products in a

@@ -16,7 +16,7 @@ static void stop(const char *message) {
 #ifndef EDF_REAL
 #define EDF_REAL double
 #endif
-#define EDF_SLIDE__ROW 0                 /* Small products of a Lookup run by class, too. */
+#define EDF_SLIDE__LONG(x, z) 1          /* Small products of a Lookup run by class, too. */
 #define EDF_IMPLEMENTATION
 #include "edf/derive.h"
 
