@@ -2081,6 +2081,7 @@ static int edf_slide__find_rows(edf_slide__by_class *p, const edf_slide__run *c,
   if (edf_device || !c->route->product || !edf_slide__is_looked_up(of[x]) || all.start[x])
     return 0;
   const edf_node *E = of[x].of->in[0];
+  if (E->size == 0) return 0;
   memset(p, 0, sizeof *p);
   p->rows = p->one = all;
   p->rows.n = p->one.n = 0;
