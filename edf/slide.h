@@ -25,9 +25,9 @@
      edf__find_equal edf__found edf__free edf__free_list edf__grow edf__header
      edf__identifier edf__infer edf__infer_new edf__is_digit edf__is_letter edf__label
      edf__largest edf__ln edf__mark_backward edf__n_nodes edf__new_node edf__node_marks
-     edf__nth edf__operands edf__peek edf__print_by edf__print_formula edf__prints_program
-     edf__read_declared edf__restore_marks edf__row_end edf__run_list edf__runs_backward
-     edf__say edf__scan edf__scan_of edf__show edf__site edf__softmax_rows
+     edf__nth edf__numbers edf__operands edf__peek edf__print_by edf__print_formula
+     edf__prints_program edf__read_declared edf__restore_marks edf__row_end edf__run_list
+     edf__runs_backward edf__say edf__scan edf__scan_of edf__show edf__site edf__softmax_rows
      edf__softmax_rows_back edf__softmax_shape edf__syntax edf__text edf__texts edf__threads
      edf__total edf__vformat edf__vtext edf__whole edf__without_batch
 
@@ -980,7 +980,7 @@ static int edf_slide__are_small(const edf_real *v, size_t n) {
 EDF__BEGIN_COLD
 static int edf_slide__is_small(edf_operand a) {
   if (!a.of) return 1;
-  return edf_slide__are_small(a.which == EDF_GRAD ? a.of->grad : a.of->value, a.of->size);
+  return edf_slide__are_small(edf__numbers(a), a.of->size);
 }
 /* Runs a product of a Lookup in fewer steps, and returns 1, or 0 if it cannot: see >>rows. */
 static int edf_slide__run_by_class(edf_slide__run *c, int how, edf_operand out, edf_operand a,
@@ -2218,9 +2218,8 @@ static int edf_slide__run_by_class(edf_slide__run *c, int how, edf_operand out, 
   edf_node P = edf_slide__matrix(p.P, p.classes * p.z_row);
   if (!route.product) return 0;
   if (!forward) {
-    edf_slide__sum_rows(&p, of[p.z].which == EDF_GRAD ? of[p.z].of->grad : of[p.z].of->value);
-    if (!edf_slide__are_small(X.value, X.size) || !edf_slide__are_small(P.value, P.size))
-      return 0;
+    edf_slide__sum_rows(&p, edf__numbers(of[p.z]));
+    if (!edf_slide__is_small(edf_values(&X)) || !edf_slide__is_small(edf_values(&P))) return 0;
   }
   of[p.x] = edf_values(&X);
   of[p.z] = edf_values(&P);
